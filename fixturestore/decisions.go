@@ -1,0 +1,201 @@
+package fixturestore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+)
+
+// State says how far a replay came.
+type State string
+
+// The states. A replay that is neither decided nor failed, and is not running, was cut: its process died.
+const (
+	Running State = "running"
+	Decided State = "decided"
+	Failed  State = "failed"
+)
+
+// Replay is the record of one run. It is written when the run begins, so that a run that never ends is known as well.
+type Replay struct {
+	// Seq orders the replays of a store; set by BeginReplay.
+	Seq uint64 `json:"-"`
+	// ID is the replay's own.
+	ID      string `json:"id"`
+	Set     string `json:"set"`
+	Version uint64 `json:"version"`
+	// Release is what was tried; empty if the run is no evidence for a release.
+	Release   string    `json:"release"`
+	StartedAt time.Time `json:"started_at"`
+	State     State     `json:"state"`
+	// Error says why a failed replay has no decision.
+	Error string `json:"error,omitempty"`
+	// Decision is the decision of a decided replay, in a form that the store does not read.
+	Decision []byte `json:"decision,omitempty"`
+}
+
+// BeginReplay records that a replay begins, and gives its sequence.
+func (s *Store) BeginReplay(r Replay) (uint64, error) {
+	if r.Release != "" {
+		if err := fixture.CheckName(r.Release, fixture.MaxIDBytes); err != nil {
+			return 0, &fixture.Error{Code: fixture.CodeInvalid, Op: "replay", Field: "release", Err: err}
+		}
+	}
+	r.State = Running
+	var seq uint64
+	err := s.update(func(tx *bolt.Tx) error {
+		seq = 1
+		if k := lastKey(tx, bucketDecisions); len(k) == 8 {
+			seq = binary.BigEndian.Uint64(k) + 1
+		}
+		if r.Release != "" {
+			if err := tx.Bucket(bucketReleases).Put(append(releasePrefix(r.Release, r.Set), number(seq)...), nil); err != nil {
+				return err
+			}
+		}
+		return putReplay(tx, seq, r)
+	})
+	return seq, err
+}
+
+// EndReplay records how a replay ended: with a decision, or with the error that kept it from one. A replay ends once.
+func (s *Store) EndReplay(seq uint64, decision []byte, failure string) error {
+	err := s.update(func(tx *bolt.Tx) error {
+		r, err := readReplay(tx, seq)
+		if err != nil {
+			return err
+		}
+		if r.State != Running {
+			return fixture.NewError(fixture.CodePrecondition, "end replay", r.ID, fmt.Errorf("it has ended before: %s", r.State))
+		}
+		r.State, r.Decision, r.Error = Decided, decision, failure
+		if decision == nil {
+			r.State = Failed
+		}
+		return putReplay(tx, seq, *r)
+	})
+	if err == nil || fixture.CodeOf(err) != fixture.CodeUnknown {
+		return err
+	}
+	// A commit that failed may be durable all the same: what stands in the file decides.
+	if r, readErr := s.Replay(seq); readErr == nil && r.State != Running && bytes.Equal(r.Decision, decision) {
+		return nil
+	}
+	return err
+}
+
+func putReplay(tx *bolt.Tx, seq uint64, r Replay) error {
+	record, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(bucketDecisions).Put(number(seq), seal(bucketDecisions, number(seq), record))
+}
+
+func readReplay(tx *bolt.Tx, seq uint64) (*Replay, error) {
+	subject := fmt.Sprintf("replay record %d", seq)
+	value := tx.Bucket(bucketDecisions).Get(number(seq))
+	if value == nil {
+		return nil, fixture.NewError(fixture.CodeNotFound, "find", subject, errors.New("there is no such record"))
+	}
+	record, err := unseal(bucketDecisions, number(seq), value)
+	if err != nil {
+		return nil, corrupt(subject, err)
+	}
+	r := &Replay{Seq: seq}
+	if err := json.Unmarshal(record, r); err != nil {
+		return nil, corrupt(subject, err)
+	}
+	return r, nil
+}
+
+// Replay gives one record. CodeNotFound if there is none.
+func (s *Store) Replay(seq uint64) (r *Replay, err error) {
+	err = s.view(func(tx *bolt.Tx) (err error) {
+		r, err = readReplay(tx, seq)
+		return err
+	})
+	return r, err
+}
+
+// NewestReplay gives the newest replay of a release on a set, or nil if it was never tried.
+func (s *Store) NewestReplay(release, set string) (r *Replay, err error) {
+	prefix := releasePrefix(release, set)
+	err = s.view(func(tx *bolt.Tx) (err error) {
+		k := lastOf(tx, prefix)
+		if k == nil {
+			return nil
+		}
+		seq := binary.BigEndian.Uint64(k[len(prefix):])
+		if r, err = readReplay(tx, seq); err != nil {
+			return err
+		}
+		if r.Release != release || r.Set != set {
+			return corrupt(fmt.Sprintf("index of release %q", release), fmt.Errorf("it points to replay %d, which is of release %q", seq, r.Release))
+		}
+		return nil
+	})
+	return r, err
+}
+
+// lastOf gives the greatest key of the releases bucket that is the prefix and a sequence, or nil.
+func lastOf(tx *bolt.Tx, prefix []byte) []byte {
+	c := tx.Bucket(bucketReleases).Cursor()
+	k, _ := c.Seek(append(bytes.Clone(prefix), 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF))
+	if k == nil {
+		k, _ = c.Last()
+	} else {
+		k, _ = c.Prev()
+	}
+	if len(k) != len(prefix)+8 || !bytes.HasPrefix(k, prefix) {
+		return nil
+	}
+	return k
+}
+
+// Replays gives at most limit records, newest first, beginning in front of the sequence before; 0 is the end. Empty set
+// or release stands for all.
+func (s *Store) Replays(set, release string, before uint64, limit int) (out []*Replay, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		c := tx.Bucket(bucketDecisions).Cursor()
+		k, _ := c.Last()
+		if before != 0 {
+			if k, _ = c.Seek(number(before)); k != nil {
+				k, _ = c.Prev()
+			} else {
+				k, _ = c.Last()
+			}
+		}
+		for ; k != nil && len(out) < limit; k, _ = c.Prev() {
+			if len(k) != 8 {
+				return corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", k))
+			}
+			r, err := readReplay(tx, binary.BigEndian.Uint64(k))
+			if err != nil {
+				return err
+			}
+			if (set == "" || r.Set == set) && (release == "" || r.Release == release) {
+				out = append(out, r)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// splitReleaseKey takes a key of the releases bucket apart.
+func splitReleaseKey(k []byte) (release, set string, seq uint64, ok bool) {
+	if len(k) < 10 {
+		return "", "", 0, false
+	}
+	release, set, ok = strings.Cut(string(k[:len(k)-9]), "\x00")
+	return release, set, binary.BigEndian.Uint64(k[len(k)-8:]), ok && k[len(k)-9] == 0
+}

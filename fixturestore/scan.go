@@ -1,0 +1,345 @@
+package fixturestore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+)
+
+// Item is one fixture of a version, verified.
+type Item struct {
+	Fixture *fixture.Fixture
+	Digest  fixture.Digest
+	// Stubs is the stored form of its stubs; nil if it has none.
+	Stubs []byte
+	// StubDigest is the digest of Stubs; nil if it has none.
+	StubDigest *fixture.Digest
+}
+
+// readNode reads and verifies one node in a transaction of its own.
+func (s *Store) readNode(r ref) (n node, err error) {
+	err = s.view(func(tx *bolt.Tx) (err error) {
+		n, err = nodeIn(tx, r)
+		return err
+	})
+	return n, err
+}
+
+func nodeIn(tx *bolt.Tx, r ref) (node, error) {
+	b := tx.Bucket(bucketNodes).Get(number(r.seq))
+	subject := fmt.Sprintf("manifest node %d, up to fixture %q", r.seq, r.last)
+	if b == nil {
+		return node{}, corrupt(subject, errors.New("missing"))
+	}
+	if fixture.DigestOf(b) != r.hash {
+		return node{}, corrupt(subject, errors.New("it does not match its hash"))
+	}
+	n, err := decodeNode(b, r.level)
+	if err != nil {
+		return node{}, corrupt(subject, err)
+	}
+	return n, nil
+}
+
+// leaves gives the leaves of a version in order. It reads the branches alone, about a thirtieth of the manifest.
+func (s *Store) leaves(v *Version) ([]ref, error) {
+	level := []ref{v.root}
+	for level[0].level > 0 {
+		var below []ref
+		for _, r := range level {
+			n, err := s.readNode(r)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", v.Name(), err)
+			}
+			below = append(below, n.refs...)
+		}
+		if len(below) == 0 {
+			return nil, corrupt(v.Name(), errors.New("a branch of its manifest is empty"))
+		}
+		level = below
+	}
+	return level, nil
+}
+
+// nodes gives the sequence of every node of a version by its hash.
+func (s *Store) nodes(v *Version) (map[fixture.Digest]uint64, error) {
+	out := map[fixture.Digest]uint64{v.root.hash: v.root.seq}
+	level := []ref{v.root}
+	for len(level) > 0 && level[0].level > 0 {
+		var below []ref
+		for _, r := range level {
+			n, err := s.readNode(r)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", v.Name(), err)
+			}
+			for _, child := range n.refs {
+				out[child.hash] = child.seq
+			}
+			below = append(below, n.refs...)
+		}
+		level = below
+	}
+	return out, nil
+}
+
+// entries walks a version's manifest, one leaf in memory at a time.
+type entries struct {
+	s      *Store
+	leaves []ref
+	open   []entry
+}
+
+func (s *Store) entries(v *Version) (*entries, error) {
+	leaves, err := s.leaves(v)
+	return &entries{s: s, leaves: leaves}, err
+}
+
+func (e *entries) peek() (entry, bool, error) {
+	for len(e.open) == 0 {
+		if len(e.leaves) == 0 {
+			return entry{}, false, nil
+		}
+		n, err := e.s.readNode(e.leaves[0])
+		if err != nil {
+			return entry{}, false, err
+		}
+		e.leaves, e.open = e.leaves[1:], n.entries
+	}
+	return e.open[0], true, nil
+}
+
+func (e *entries) next() { e.open = e.open[1:] }
+
+// Bounds of one block: what is read in one transaction and held in memory at a time.
+const (
+	blockFixtures = 512
+	blockBytes    = 1 << 20
+)
+
+// Blocks is a version cut into runs of consecutive fixtures.
+type Blocks struct {
+	s      *Store
+	v      *Version
+	blocks [][]ref
+	start  []uint64 // position of each block's first fixture
+}
+
+// Blocks prepares to read a version. What it holds grows with the number of manifest leaves, about a fortieth of the
+// number of fixtures.
+func (s *Store) Blocks(v *Version) (*Blocks, error) {
+	leaves, err := s.leaves(v)
+	if err != nil {
+		return nil, err
+	}
+	b := &Blocks{s: s, v: v}
+	var at uint64
+	for len(leaves) > 0 {
+		n, count := 0, uint64(0)
+		for n < len(leaves) && (n == 0 || count+leaves[n].count <= blockFixtures) {
+			count += leaves[n].count
+			n++
+		}
+		b.blocks, b.start = append(b.blocks, leaves[:n]), append(b.start, at)
+		leaves, at = leaves[n:], at+count
+	}
+	if at != v.Tally.Total {
+		return nil, corrupt(v.Name(), fmt.Errorf("its manifest has %d fixtures, its record %d", at, v.Tally.Total))
+	}
+	return b, nil
+}
+
+// Len gives the number of blocks.
+func (b *Blocks) Len() int { return len(b.blocks) }
+
+// Entry is a position in a version and what stands there.
+type Entry struct {
+	Position uint64
+	Item
+}
+
+// ReadBlock calls fn for each fixture of block i in order. No transaction is open while fn runs.
+func (b *Blocks) ReadBlock(i int, fn func(Entry) error) error {
+	var all []entry
+	for _, leaf := range b.blocks[i] {
+		n, err := b.s.readNode(leaf)
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.v.Name(), err)
+		}
+		all = append(all, n.entries...)
+	}
+	at := b.start[i]
+	for len(all) > 0 {
+		chunk, err := b.s.load(all)
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.v.Name(), err)
+		}
+		for j, raw := range chunk {
+			item, err := raw.verify(all[j])
+			if err != nil {
+				return fmt.Errorf("%s: %w", b.v.Name(), err)
+			}
+			if err := fn(Entry{at, item}); err != nil {
+				return err
+			}
+			at++
+		}
+		all = all[len(chunk):]
+	}
+	return nil
+}
+
+type raw struct{ doc, stubs []byte }
+
+// load copies the bytes of at least one entry, and of as many as blockBytes allows, out of one transaction.
+func (s *Store) load(all []entry) (out []raw, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		out = out[:0]
+		c := &follower{c: tx.Bucket(bucketObjects).Cursor()}
+		arena := make([]byte, 0, 64<<10)
+		for _, e := range all {
+			r := raw{}
+			if arena, r.doc, err = c.copy(arena, e.object); err != nil {
+				return objectError(e, err)
+			}
+			if e.stubs != 0 {
+				if arena, r.stubs, err = c.copy(arena, e.stubs); err != nil {
+					return objectError(e, err)
+				}
+			}
+			out = append(out, r)
+			if c.read >= blockBytes {
+				break
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// follower reads objects by sequence. Neighbours follow each other, and stepping is cheaper than seeking.
+type follower struct {
+	c    *bolt.Cursor
+	last uint64
+	read int
+	key  [8]byte
+}
+
+func (f *follower) copy(arena []byte, seq uint64) ([]byte, []byte, error) {
+	var k, v []byte
+	if f.last != 0 && seq == f.last+1 {
+		k, v = f.c.Next()
+	}
+	if len(k) != 8 || binary.BigEndian.Uint64(k) != seq {
+		binary.BigEndian.PutUint64(f.key[:], seq)
+		k, v = f.c.Seek(f.key[:])
+	}
+	if len(k) != 8 || binary.BigEndian.Uint64(k) != seq {
+		return arena, nil, errors.New("missing")
+	}
+	f.last = seq
+	f.read += len(v)
+	if cap(arena)-len(arena) < len(v) {
+		arena = make([]byte, 0, max(64<<10, len(v)))
+	}
+	arena = append(arena, v...)
+	return arena, arena[len(arena)-len(v) : len(arena) : len(arena)], nil
+}
+
+func (r raw) verify(e entry) (Item, error) {
+	if fixture.DigestOf(r.doc) != e.digest {
+		return Item{}, objectError(e, errors.New("it does not match its hash"))
+	}
+	item := Item{Fixture: fixture.FromCanonical(r.doc), Digest: e.digest}
+	if item.Fixture.ID != e.id {
+		return Item{}, objectError(e, fmt.Errorf("it is fixture %q", item.Fixture.ID))
+	}
+	if e.stubs != 0 {
+		if fixture.DigestOf(r.stubs) != e.stubby {
+			return Item{}, objectError(e, errors.New("its stubs do not match their hash"))
+		}
+		digest := e.stubby
+		item.Stubs, item.StubDigest = r.stubs, &digest
+	}
+	return item, nil
+}
+
+func objectError(e entry, err error) error {
+	return corrupt(fmt.Sprintf("fixture %q (object %d)", e.id, e.object), err)
+}
+
+// fixture reads and verifies one fixture without its stubs.
+func (s *Store) fixture(e entry) (*fixture.Fixture, error) {
+	e.stubs = 0
+	item, err := s.item(e)
+	return item.Fixture, err
+}
+
+func (s *Store) item(e entry) (Item, error) {
+	got, err := s.load([]entry{e})
+	if err != nil {
+		return Item{}, err
+	}
+	return got[0].verify(e)
+}
+
+// Fixture gives one fixture of a version. CodeNotFound if the version has none of this id.
+func (s *Store) Fixture(v *Version, id string) (Item, error) {
+	r := v.root
+	for {
+		n, err := s.readNode(r)
+		if err != nil {
+			return Item{}, fmt.Errorf("%s: %w", v.Name(), err)
+		}
+		if r.level == 0 {
+			for _, e := range n.entries {
+				if e.id == id {
+					return s.item(e)
+				}
+			}
+			break
+		}
+		next := -1
+		for i, child := range n.refs {
+			if id <= child.last {
+				next = i
+				break
+			}
+		}
+		if next < 0 {
+			break
+		}
+		r = n.refs[next]
+	}
+	return Item{}, fixture.NewError(fixture.CodeNotFound, "find fixture", fmt.Sprintf("%q in %s", id, v.Name()), errors.New("there is no such fixture"))
+}
+
+// Fixtures gives at most limit fixtures of a version in ascending order of ids, beginning behind the id after.
+func (s *Store) Fixtures(v *Version, after string, limit int) (out []Item, err error) {
+	all, err := s.entries(v)
+	if err != nil {
+		return nil, err
+	}
+	for len(all.leaves) > 0 && all.leaves[0].last <= after && after != "" {
+		all.leaves = all.leaves[1:]
+	}
+	for len(out) < limit {
+		e, ok, err := all.peek()
+		if err != nil || !ok {
+			return out, err
+		}
+		all.next()
+		if e.id <= after {
+			continue
+		}
+		item, err := s.item(e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, item)
+	}
+	return out, nil
+}

@@ -1,0 +1,441 @@
+package fixturestore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrial-dev/retrial/fixturestore"
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/stub"
+)
+
+var vocabulary = fixture.Vocabulary{Verdicts: []string{"promoted", "dropped"}, Permissive: "promoted"}
+
+// open opens a store in a directory of its own, and checks the whole of it when the test ends.
+func open(t testing.TB, path string) *fixturestore.Store {
+	t.Helper()
+	s, err := fixturestore.Open(path, fixturestore.Options{LockTimeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func newStore(t testing.TB) *fixturestore.Store {
+	t.Helper()
+	s := open(t, filepath.Join(t.TempDir(), "store", "retrial.db"))
+	t.Cleanup(func() {
+		if t.Failed() {
+			return
+		}
+		sum, err := s.Verify(context.Background(), func(err error) error { t.Error(err); return nil })
+		if err != nil || sum.Damaged != 0 {
+			t.Errorf("verify after the test: %+v, %v", sum, err)
+		}
+	})
+	return s
+}
+
+// row is a fixture of these tests: verdict, an input, and the value of its one stub.
+type row struct{ verdict, text, stub, group string }
+
+func (r row) fixture(t testing.TB, id string) *fixture.Fixture {
+	t.Helper()
+	group := r.group
+	if group == "" {
+		group = "hermetic"
+	}
+	f, err := fixture.Decode(fmt.Appendf(nil, `{"fixture_id":%q,"source_row_id":"row","verdict":%q,"reason_code":"r","decided_at":"2026-02-14T09:12:00Z","group":%q,"claim_text":%q}`, id, r.verdict, group, r.text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (r row) stubs(t testing.TB, id string) []byte {
+	t.Helper()
+	if r.stub == "" {
+		return nil
+	}
+	s, err := stub.Decode(fmt.Appendf(nil, `{"fixture_id":%q,"call":"classify","value":%q}`, id, r.stub))
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined, err := stub.Join(id, []*stub.Stub{s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return joined
+}
+
+func commit(t testing.TB, s *fixturestore.Store, d fixturestore.Draft, rows map[string]row) (*fixturestore.Version, error) {
+	t.Helper()
+	d.Set, d.Vocabulary, d.Author = "memory", vocabulary, "ada"
+	d.At = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	if d.Reason == "" {
+		d.Reason = "test"
+	}
+	c, err := s.Begin(d)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := c.Abort(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		if err := c.Add(rows[id].fixture(t, id), rows[id].stubs(t, id)); err != nil {
+			return nil, err
+		}
+	}
+	return c.Seal(uint64(len(rows)), "")
+}
+
+func mustCommit(t testing.TB, s *fixturestore.Store, d fixturestore.Draft, rows map[string]row) *fixturestore.Version {
+	t.Helper()
+	v, err := commit(t, s, d, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func read(t testing.TB, s *fixturestore.Store, v *fixturestore.Version) []string {
+	t.Helper()
+	b, err := s.Blocks(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for i := range b.Len() {
+		err := b.ReadBlock(i, func(e fixturestore.Entry) error {
+			if e.Position != uint64(len(ids)) {
+				t.Errorf("fixture %s stands at %d, want %d", e.Fixture.ID, e.Position, len(ids))
+			}
+			ids = append(ids, e.Fixture.ID)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ids
+}
+
+func generate(n int) map[string]row {
+	rows := make(map[string]row, n)
+	for i := range n {
+		rows[fmt.Sprintf("f-%06d", i)] = row{verdict: []string{"promoted", "dropped"}[i%2], text: fmt.Sprintf("claim %d %s", i, strings.Repeat("x", 400))}
+	}
+	return rows
+}
+
+func wantCode(t testing.TB, err error, code fixture.Code, parts ...string) {
+	t.Helper()
+	if err == nil || fixture.CodeOf(err) != code {
+		t.Fatalf("got %v (code %d), want code %d", err, fixture.CodeOf(err), code)
+	}
+	for _, p := range parts {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("the message %q does not name %q", err, p)
+		}
+	}
+}
+
+func TestVersionReadsBackAsWritten(t *testing.T) {
+	s := newStore(t)
+	rows := generate(2000)
+	rows["f-000007"] = row{verdict: "promoted", text: "t", stub: "fact"}
+	v := mustCommit(t, s, fixturestore.Draft{}, rows)
+	if v.Number != 1 || v.Tally.Total != 2000 || v.Added != 2000 {
+		t.Errorf("got %+v", v)
+	}
+	if got := read(t, s, v); !slices.Equal(got, slices.Sorted(maps.Keys(rows))) {
+		t.Errorf("read %d fixtures in another order or number", len(got))
+	}
+	item, err := s.Fixture(v, "f-000007")
+	if err != nil || item.Stubs == nil || string(item.Fixture.Canonical()) != string(rows["f-000007"].fixture(t, "f-000007").Canonical()) {
+		t.Errorf("got %+v, %v", item, err)
+	}
+	_, err = s.Fixture(v, "f-9")
+	wantCode(t, err, fixture.CodeNotFound, "f-9", "version 1")
+	page, err := s.Fixtures(v, "f-000998", 3)
+	if err != nil || len(page) != 3 || page[0].Fixture.ID != "f-000999" {
+		t.Errorf("page: %v, %v", page, err)
+	}
+}
+
+// R14: a published version is immutable; a change makes a new one, and the old one still reads as it was.
+func TestR14VersionIsImmutable(t *testing.T) {
+	s := newStore(t)
+	rows := generate(100)
+	v1 := mustCommit(t, s, fixturestore.Draft{}, rows)
+	rows["f-000003"] = row{verdict: rows["f-000003"].verdict, text: "edited"}
+	v2 := mustCommit(t, s, fixturestore.Draft{Parent: 1}, rows)
+	if v2.Changed != 1 || v2.Added != 0 || v2.Removed != 0 {
+		t.Errorf("changes: %+v", v2)
+	}
+	again, err := s.Version("memory", 1)
+	if err != nil || again.Checksum != v1.Checksum || again.Checksum == v2.Checksum {
+		t.Errorf("version 1 is now %+v, %v", again, err)
+	}
+	item, err := s.Fixture(again, "f-000003")
+	if err != nil || !strings.Contains(string(item.Fixture.Canonical()), "claim 3") {
+		t.Errorf("version 1 has %s, %v", item.Fixture.Canonical(), err)
+	}
+}
+
+// R18: an expected verdict changes only in a version that records why, by whom, fixture by fixture.
+func TestR18ChangedExpectationNeedsReason(t *testing.T) {
+	s := newStore(t)
+	rows := generate(50)
+	mustCommit(t, s, fixturestore.Draft{}, rows)
+	flipped := maps.Clone(rows)
+	flipped["f-000002"] = row{verdict: "dropped", text: rows["f-000002"].text}
+	_, err := commit(t, s, fixturestore.Draft{Parent: 1}, flipped)
+	wantCode(t, err, fixture.CodePrecondition, "f-000002", "promoted/r", "dropped/r", "without a reason")
+	ungated := maps.Clone(rows)
+	ungated["f-000002"] = row{verdict: "promoted", text: rows["f-000002"].text, group: "derived"}
+	_, err = commit(t, s, fixturestore.Draft{Parent: 1}, ungated)
+	wantCode(t, err, fixture.CodePrecondition, "f-000002", "derived")
+	_, err = commit(t, s, fixturestore.Draft{Parent: 1, Changes: map[string]string{"f-000002": "ticket 7", "f-000004": "?"}}, flipped)
+	wantCode(t, err, fixture.CodePrecondition, "f-000004", "does not change")
+	v := mustCommit(t, s, fixturestore.Draft{Parent: 1, Changes: map[string]string{"f-000002": "ticket 7"}}, flipped)
+	got, err := s.Version("memory", v.Number)
+	if err != nil || got.Changes["f-000002"] != "ticket 7" || got.Author != "ada" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// R16: a removal is noticed, and needs a reason of its own.
+func TestR16RemovalNeedsReason(t *testing.T) {
+	s := newStore(t)
+	rows := generate(50)
+	mustCommit(t, s, fixturestore.Draft{}, rows)
+	delete(rows, "f-000049")
+	_, err := commit(t, s, fixturestore.Draft{Parent: 1}, rows)
+	wantCode(t, err, fixture.CodePrecondition, "1 fixtures are removed without a reason")
+	v := mustCommit(t, s, fixturestore.Draft{Parent: 1, RemovalReason: "duplicate of f-000048"}, rows)
+	if v.Removed != 1 {
+		t.Errorf("got %+v", v)
+	}
+}
+
+func TestCommitRefuses(t *testing.T) {
+	s := newStore(t)
+	rows := generate(10)
+	mustCommit(t, s, fixturestore.Draft{}, rows)
+	t.Run("a parent that is not the newest", func(t *testing.T) {
+		_, err := commit(t, s, fixturestore.Draft{}, rows)
+		wantCode(t, err, fixture.CodeConflict, "newest version is 1")
+	})
+	t.Run("nothing new", func(t *testing.T) {
+		_, err := commit(t, s, fixturestore.Draft{Parent: 1}, rows)
+		wantCode(t, err, fixture.CodePrecondition, "nothing to commit")
+	})
+	t.Run("no fixtures", func(t *testing.T) {
+		_, err := commit(t, s, fixturestore.Draft{Parent: 1, RemovalReason: "all"}, nil)
+		wantCode(t, err, fixture.CodePrecondition, "no fixtures")
+	})
+	t.Run("a verdict outside the vocabulary", func(t *testing.T) {
+		_, err := commit(t, s, fixturestore.Draft{Parent: 1}, map[string]row{"x": {verdict: "perhaps"}})
+		wantCode(t, err, fixture.CodeInvalid, "x", "perhaps")
+	})
+	t.Run("ids that differ by normalisation alone", func(t *testing.T) {
+		_, err := commit(t, s, fixturestore.Draft{Parent: 1}, map[string]row{"caf\u00e9": {verdict: "dropped"}, "cafe\u0301": {verdict: "dropped"}})
+		wantCode(t, err, fixture.CodeInvalid, "normalisation", `caf\u00e9`)
+	})
+	t.Run("a wrong count or checksum", func(t *testing.T) {
+		c, err := s.Begin(fixturestore.Draft{Set: "other", Author: "a", Reason: "b", Vocabulary: vocabulary})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Add(row{verdict: "dropped"}.fixture(t, "f"), nil); err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Seal(2, "sha256:00")
+		wantCode(t, err, fixture.CodePrecondition, "1 fixtures arrived, 2 were sent", "sha256:00")
+		if err := c.Abort(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("descending ids", func(t *testing.T) {
+		c, err := s.Begin(fixturestore.Draft{Set: "other", Author: "a", Reason: "b", Vocabulary: vocabulary})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := row{verdict: "dropped"}
+		wantCode(t, errors.Join(c.Add(r.fixture(t, "g"), nil), c.Add(r.fixture(t, "f"), nil)), fixture.CodeInvalid, "ascend")
+		if err := c.Abort(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := s.Newest("other"); fixture.CodeOf(err) != fixture.CodeNotFound {
+		t.Errorf("a refused commit left a set behind: %v", err)
+	}
+}
+
+// Two commits on one parent: one is published, the other is told to read again.
+func TestCommitComparesAndSwaps(t *testing.T) {
+	s := newStore(t)
+	draft := fixturestore.Draft{Set: "memory", Author: "a", Reason: "b", Vocabulary: vocabulary}
+	one, err1 := s.Begin(draft)
+	two, err2 := s.Begin(draft)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	r := row{verdict: "dropped"}
+	if err := errors.Join(one.Add(r.fixture(t, "a"), nil), two.Add(r.fixture(t, "b"), nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := two.Seal(1, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, err := one.Seal(1, "")
+	wantCode(t, err, fixture.CodeConflict)
+	if err := one.Abort(); err != nil {
+		t.Error(err)
+	}
+	v, err := s.Newest("memory")
+	if err != nil || !slices.Equal(read(t, s, v), []string{"b"}) {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+// A commit that never ended leaves nothing behind once the store is opened again, and an aborted one not even before.
+func TestUnsealedCommitIsSwept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "retrial.db")
+	s, err := fixturestore.Open(path, fixturestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Begin(fixturestore.Draft{Set: "memory", Author: "a", Reason: "b", Vocabulary: vocabulary})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 25_000 { // more than one transaction
+		if err := c.Add(row{verdict: "dropped", text: "t"}.fixture(t, fmt.Sprintf("f-%06d", i)), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := fixturestore.ObjectCount(t, s); n == 0 {
+		t.Fatal("the commit has staged nothing, so that this test shows nothing")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, path)
+	if n := fixturestore.ObjectCount(t, again); n != 0 {
+		t.Errorf("%d objects are left", n)
+	}
+	if _, err := again.Newest("memory"); fixture.CodeOf(err) != fixture.CodeNotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A one-fixture change to a set of 100,000 adds less than 64 KiB to the file, and a diff does not read both versions.
+func TestVersionsShareWhatIsUnchanged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("imports 100,000 fixtures; run without -short")
+	}
+	s := newStore(t)
+	rows := generate(100_000)
+	v1 := mustCommit(t, s, fixturestore.Draft{}, rows)
+	size := func() int64 {
+		info, err := os.Stat(s.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	before := size()
+	rows["f-050000"] = row{verdict: "dropped", text: "changed"}
+	v2 := mustCommit(t, s, fixturestore.Draft{Parent: 1, Changes: map[string]string{"f-050000": "ticket"}}, rows)
+	grown := size() - before
+	nodes := fixturestore.CountReads(s)
+	var ids []string
+	err := s.Diff(v1, v2, func(d fixturestore.Difference) error { ids = append(ids, d.ID); return nil })
+	if err != nil || !slices.Equal(ids, []string{"f-050000"}) {
+		t.Errorf("diff: %v, %v", ids, err)
+	}
+	t.Logf("the file of %d bytes grew by %d; the diff read %d nodes", before, grown, nodes())
+	if grown >= 64<<10 {
+		t.Errorf("the file grew by %d bytes", grown)
+	}
+	if n := nodes(); n > 20 {
+		t.Errorf("the diff read %d manifest nodes of over 6,000", n)
+	}
+}
+
+func TestStoreIsHeldByOneProcess(t *testing.T) {
+	s := newStore(t)
+	_, err := fixturestore.Open(s.Path(), fixturestore.Options{LockTimeout: 50 * time.Millisecond})
+	wantCode(t, err, fixture.CodeBusy, "another process holds it", s.Path())
+}
+
+func TestTagsDoNotMove(t *testing.T) {
+	s := newStore(t)
+	rows := generate(3)
+	mustCommit(t, s, fixturestore.Draft{}, rows)
+	rows["g"] = row{verdict: "dropped"}
+	mustCommit(t, s, fixturestore.Draft{Parent: 1}, rows)
+	for range 2 { // again is no error
+		if err := s.Tag("memory", 1, "2026-03"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantCode(t, s.Tag("memory", 2, "2026-03"), fixture.CodeExists, "version 1")
+	wantCode(t, s.Tag("memory", 9, "x"), fixture.CodeNotFound)
+	v, err := s.VersionByTag("memory", "2026-03")
+	if err != nil || v.Number != 1 || !slices.Equal(v.Tags, []string{"2026-03"}) {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+func TestReplayRecords(t *testing.T) {
+	s := newStore(t)
+	begin := func(release string) uint64 {
+		seq, err := s.BeginReplay(fixturestore.Replay{ID: "r", Set: "memory", Version: 1, Release: release, StartedAt: time.Unix(0, 0).UTC()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seq
+	}
+	if r, err := s.NewestReplay("v1", "memory"); err != nil || r != nil {
+		t.Fatalf("a release that was never tried: %+v, %v", r, err)
+	}
+	one, _ := begin("v1"), begin("v10")
+	two := begin("v1")
+	if err := s.EndReplay(one, []byte("pass"), ""); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.NewestReplay("v1", "memory")
+	if err != nil || r.Seq != two || r.State != fixturestore.Running {
+		t.Errorf("the newest replay is %+v, %v", r, err)
+	}
+	if err := s.EndReplay(two, nil, "checker is gone"); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, s.EndReplay(two, []byte("pass"), ""), fixture.CodePrecondition, "ended before")
+	all, err := s.Replays("memory", "", 0, 10)
+	if err != nil || len(all) != 3 || all[0].Seq != two || all[0].State != fixturestore.Failed {
+		t.Errorf("got %v, %v", all, err)
+	}
+	if page, err := s.Replays("", "v1", two, 10); err != nil || len(page) != 1 || page[0].Seq != one {
+		t.Errorf("got %v, %v", page, err)
+	}
+}

@@ -1,0 +1,224 @@
+package fixturestore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+)
+
+// Summary counts what Verify read.
+type Summary struct {
+	Sets, Versions, Fixtures, Decisions, Damaged uint64
+}
+
+// Verify reads everything that the store holds, recomputes every hash and every checksum, and calls damage for each
+// thing that is not what it should be. What versions share is read once. An error says that it could not go on.
+func (s *Store) Verify(ctx context.Context, damage func(error) error) (Summary, error) {
+	v := &verifier{s: s, ctx: ctx, damage: damage, seen: map[fixture.Digest]bool{}}
+	for _, step := range []func() error{v.versions, v.decisions, v.indexes} {
+		if err := step(); err != nil {
+			return v.sum, err
+		}
+	}
+	return v.sum, nil
+}
+
+type verifier struct {
+	s      *Store
+	ctx    context.Context
+	damage func(error) error
+	seen   map[fixture.Digest]bool // leaves whose objects were read
+	sum    Summary
+}
+
+func (v *verifier) report(err error) error {
+	if err == nil {
+		return nil
+	}
+	v.sum.Damaged++
+	return v.damage(err)
+}
+
+func (v *verifier) versions() error {
+	keys, err := v.keys(bucketVersions)
+	if err != nil {
+		return err
+	}
+	last := ""
+	for _, k := range keys {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		set, n, ok := splitVersionKey(k)
+		if !ok {
+			if err := v.report(corrupt("bucket \"versions\"", fmt.Errorf("malformed key %q", k))); err != nil {
+				return err
+			}
+			continue
+		}
+		if set != last {
+			v.sum.Sets++
+			last = set
+		}
+		v.sum.Versions++
+		if err := v.report(v.version(set, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// version recomputes the checksum of one version, and reads every fixture that no version before had.
+func (v *verifier) version(set string, n uint64) error {
+	version, err := v.s.Version(set, n)
+	if err != nil {
+		return err
+	}
+	if version.Parent != n-1 {
+		return corrupt(version.Name(), fmt.Errorf("its parent is %d", version.Parent))
+	}
+	leaves, err := v.s.leaves(version)
+	if err != nil {
+		return err
+	}
+	sum := fixture.NewChecksum(version.Vocabulary)
+	for _, leaf := range leaves {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		node, err := v.s.readNode(leaf)
+		if err != nil {
+			return fmt.Errorf("%s: %w", version.Name(), err)
+		}
+		for _, e := range node.entries {
+			if err := sum.Add(e.id, e.digest, e.stubDigest()); err != nil {
+				return corrupt(version.Name(), err)
+			}
+		}
+		if v.seen[leaf.hash] {
+			continue
+		}
+		v.seen[leaf.hash] = true
+		if err := v.objects(version, node.entries); err != nil {
+			return err
+		}
+	}
+	if got := sum.Sum(); got != version.Checksum {
+		return corrupt(version.Name(), fmt.Errorf("its checksum is %s, its content has %s", version.Checksum, got))
+	}
+	return nil
+}
+
+func (v *verifier) objects(version *Version, all []entry) error {
+	for _, e := range all {
+		v.sum.Fixtures++
+		item, err := v.s.item(e)
+		if err == nil {
+			err = wellFormed(e, item)
+		}
+		if err != nil {
+			// One damaged fixture must not hide the next.
+			if err := v.report(fmt.Errorf("%s: %w", version.Name(), err)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wellFormed decodes a fixture anew: bytes that match their hash were still never a fixture if Decode refuses them.
+func wellFormed(e entry, item Item) error {
+	again, err := fixture.Decode(item.Fixture.Canonical())
+	if err == nil && !bytes.Equal(again.Canonical(), item.Fixture.Canonical()) {
+		err = errors.New("it is not in canonical form")
+	}
+	if err != nil {
+		return objectError(e, err)
+	}
+	return nil
+}
+
+func (v *verifier) decisions() error {
+	keys, err := v.keys(bucketDecisions)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		v.sum.Decisions++
+		err := corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", k))
+		if len(k) == 8 {
+			_, err = v.s.Replay(binary.BigEndian.Uint64(k))
+		}
+		if err := v.report(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexes checks that what points to a record points to one.
+func (v *verifier) indexes() error {
+	keys, err := v.keys(bucketReleases)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		release, set, seq, ok := splitReleaseKey(k)
+		err := corrupt("bucket \"releases\"", fmt.Errorf("malformed key %q", k))
+		if ok {
+			var r *Replay
+			if r, err = v.s.Replay(seq); err == nil && (r.Release != release || r.Set != set) {
+				err = corrupt(fmt.Sprintf("index of release %q", release), fmt.Errorf("it points to replay %d of release %q", seq, r.Release))
+			}
+		}
+		if err := v.report(err); err != nil {
+			return err
+		}
+	}
+	keys, err = v.keys(bucketTags)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		set, tag, _ := bytes.Cut(k, []byte{0})
+		if _, err := v.s.VersionByTag(string(set), string(tag)); err != nil {
+			if err := v.report(err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keys copies the keys of a bucket: there are as many as versions, decisions or tags.
+func (v *verifier) keys(bucket []byte) (out [][]byte, err error) {
+	err = v.s.view(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucket).ForEach(func(k, _ []byte) error {
+			out = append(out, bytes.Clone(k))
+			return nil
+		})
+	})
+	return out, err
+}
+
+// CheckPages has bbolt check its own pages. It must run in a process of its own: over damaged pages it can crash, hang
+// or overflow the stack, and nothing can catch that.
+func CheckPages(path string, damage func(error)) error {
+	s, err := Open(path, Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	err = s.view(func(tx *bolt.Tx) error {
+		for err := range tx.Check() {
+			damage(corrupt("pages", err))
+		}
+		return nil
+	})
+	return errors.Join(err, s.Close())
+}

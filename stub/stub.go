@@ -1,0 +1,173 @@
+// Package stub holds the values that stand in for a checker's model calls.
+//
+// A stub is fixed for one fixture and one call name (R19), and part of the version it is committed with (R21). What a
+// checker asks for and does not find is an error of that case, never a default: nothing in this package has a fallback.
+package stub
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+)
+
+// MaxPerFixture is how many calls of one fixture can be stubbed.
+const MaxPerFixture = 256
+
+// Stub is the fixed answer of one model call for one fixture.
+type Stub struct {
+	FixtureID string
+	// Call is the name of the call. 1 to 256 bytes.
+	Call string
+	// Value is the answer as canonical JSON.
+	Value []byte
+	// Recording says where the value comes from; nil for a value written by hand.
+	Recording *Recording
+
+	doc []byte
+}
+
+// Recording is a value's origin (S1).
+type Recording struct {
+	// Model is the model that gave the value.
+	Model string
+	// PromptSHA256 is the digest of the prompt, as 64 hexadecimal digits.
+	PromptSHA256 string
+	// RecordedAt is when the model gave it.
+	RecordedAt time.Time
+	// MaxAgeDays is how many days it may stand in for the model; 0 for ever.
+	MaxAgeDays int
+	// Owner answers for it.
+	Owner string
+}
+
+// ExpiresAt is the first instant at which the recording is over its age; ok is false if it never is.
+func (r *Recording) ExpiresAt() (at time.Time, ok bool) {
+	if r == nil || r.MaxAgeDays == 0 {
+		return time.Time{}, false
+	}
+	return r.RecordedAt.Add(time.Duration(r.MaxAgeDays) * 24 * time.Hour), true
+}
+
+// Canonical gives the canonical document. The caller must not write into it.
+func (s *Stub) Canonical() []byte { return s.doc }
+
+// Digest hashes the canonical document.
+func (s *Stub) Digest() fixture.Digest { return fixture.DigestOf(s.doc) }
+
+// Decode reads one stub document: an object with fixture_id, call, value and, where the value was recorded, recording.
+// Errors are *fixture.Error with CodeInvalid and name the field.
+func Decode(src []byte) (*Stub, error) {
+	doc, err := fixture.Canonicalize(make([]byte, 0, len(src)), src)
+	if err != nil {
+		return nil, fixture.NewError(fixture.CodeInvalid, "", "", err)
+	}
+	s := &Stub{doc: doc}
+	if err := s.read(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Stub) read() error {
+	if s.doc[0] != '{' {
+		return s.invalid("", errors.New("a stub is a JSON object"))
+	}
+	for k, v := range fixture.Members(s.doc) {
+		var err error
+		switch key := string(k); key {
+		case "fixture_id":
+			s.FixtureID, err = fixture.DecodeName(v)
+		case "call":
+			s.Call, err = fixture.DecodeName(v)
+		case "value":
+			s.Value = v
+		case "recording":
+			s.Recording, err = readRecording(v)
+		default:
+			err = errors.New("unknown; a stub has fixture_id, call, value and recording")
+		}
+		if err != nil {
+			return s.invalid(string(k), err)
+		}
+	}
+	switch {
+	case s.FixtureID == "":
+		return s.invalid("fixture_id", errMissing)
+	case s.Call == "":
+		return s.invalid("call", errMissing)
+	case s.Value == nil:
+		return s.invalid("value", errMissing)
+	}
+	return nil
+}
+
+var errMissing = errors.New("missing")
+
+func (s *Stub) invalid(field string, err error) error {
+	return &fixture.Error{Code: fixture.CodeInvalid, Subject: s.FixtureID, Field: field, Err: err}
+}
+
+// Join gives the stored form of a fixture's stubs: the canonical array of their documents, sorted by call. It is nil
+// for a fixture without stubs. Errors name a call that stands twice or belongs to another fixture.
+func Join(fixtureID string, stubs []*Stub) ([]byte, error) {
+	if len(stubs) == 0 {
+		return nil, nil
+	}
+	if len(stubs) > MaxPerFixture {
+		return nil, &fixture.Error{Code: fixture.CodeTooLarge, Subject: fixtureID, Field: "stubs", Err: fmt.Errorf("%d stubs, over the limit of %d", len(stubs), MaxPerFixture)}
+	}
+	sorted := slices.SortedFunc(slices.Values(stubs), func(a, b *Stub) int { return strings.Compare(a.Call, b.Call) })
+	out := []byte{'['}
+	for i, s := range sorted {
+		switch {
+		case s.FixtureID != fixtureID:
+			return nil, s.invalid("fixture_id", fmt.Errorf("the stub stands with fixture %q", fixtureID))
+		case i > 0 && sorted[i-1].Call == s.Call:
+			return nil, s.invalid("call", fmt.Errorf("%q is stubbed twice", s.Call))
+		case i > 0:
+			out = append(out, ',')
+		}
+		out = append(out, s.doc...)
+	}
+	return append(out, ']'), nil
+}
+
+// Split reads the stored form of a fixture's stubs. A nil array has none.
+func Split(joined []byte) ([]*Stub, error) {
+	var out []*Stub
+	for doc := range fixture.Items(joined) {
+		s := &Stub{doc: doc}
+		if err := s.read(); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Values walks call and value of the stored form in its order, without reading the rest. The value is a slice of joined.
+func Values(joined []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for doc := range fixture.Items(joined) {
+			var call string
+			var value []byte
+			for k, v := range fixture.Members(doc) {
+				switch {
+				case bytes.Equal(k, []byte("call")):
+					call, _ = fixture.DecodeName(v)
+				case bytes.Equal(k, []byte("value")):
+					value = v
+				}
+			}
+			if !yield(call, value) {
+				return
+			}
+		}
+	}
+}
