@@ -127,6 +127,25 @@ func (t *Tally) Add(f Finding) {
 	}
 }
 
+// Retract takes back a flip that Add has counted. It is for one case alone: the fixture has turned out to answer
+// differently when it is asked again, which is not a flip (R24). The caller files that finding, which blocks; what a
+// retracted flip exceeded or used stays so.
+func (t *Tally) Retract(f Finding) {
+	key := pairKey{[2]string{f.Old.Verdict, f.Old.ReasonCode}, [2]string{f.New.Verdict, f.New.ReasonCode}, f.Class}
+	if t.flips[f.Class] == 0 {
+		return
+	}
+	t.flips[f.Class]--
+	if t.pairs[key]--; t.pairs[key] == 0 {
+		delete(t.pairs, key)
+	}
+	if t.blocking[Flip] > 0 {
+		if t.blocking[Flip]--; t.blocking[Flip] == 0 {
+			delete(t.blocking, Flip)
+		}
+	}
+}
+
 // Total counts all findings.
 func (t *Tally) Total() uint64 { return t.total }
 

@@ -1,0 +1,85 @@
+package replayer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/replayer/gate"
+)
+
+// Checker is the program under trial.
+type Checker interface {
+	// Description gives what the checker said about itself.
+	Description() Description
+	// Open begins a stream of cases. The stream ends when ctx does.
+	Open(ctx context.Context) (Stream, error)
+}
+
+// Description is what a checker says about itself.
+type Description struct {
+	Name, Version, BuildDigest string
+	// Verdicts and ReasonCodes are what it can answer; empty declares nothing.
+	Verdicts, ReasonCodes []string
+	CallsStubs            bool
+	// ConfigurationVersion is what it decides by; may be empty.
+	ConfigurationVersion string
+	// Parameters are the values it was opened with, as JSON by name.
+	Parameters map[string]string
+}
+
+// Stream is one stream of cases. Send and CloseSend belong to one goroutine, Recv to another.
+type Stream interface {
+	// Send gives the checker a batch and keeps nothing of it. It may block while the checker is busy.
+	Send(batch []Request) error
+	// CloseSend says that no batch follows.
+	CloseSend() error
+	// Recv gives the next answers; they are the caller's. io.EOF says that the checker has ended the stream in order.
+	Recv() ([]Answer, error)
+}
+
+// Request is one case as a checker is asked it. It shows nothing of the expected outcome.
+type Request struct {
+	// CaseID is an opaque handle, unique within the stream.
+	CaseID uint64
+	// Fixture gives the input, by AppendInput and nothing else.
+	Fixture *fixture.Fixture
+	// Stubs are the values for the checker's model calls, sorted by call.
+	Stubs []Stub
+}
+
+// Stub is the value of one model call.
+type Stub struct {
+	Call  string
+	Value []byte
+}
+
+// Answer is what a checker says to one case. It has not been checked.
+type Answer struct {
+	CaseID    uint64
+	Outcome   fixture.Outcome
+	Err       *CaseError // set instead of Outcome
+	StubsUsed []string
+}
+
+// CaseError says why a checker cannot decide a case.
+type CaseError struct {
+	// StubMissing is the call that has no stub, where that is the reason.
+	StubMissing string
+	Message     string
+}
+
+// Fault is what a Stream returns when the checker is to blame: it crashed, or broke the contract.
+type Fault struct {
+	// Code is gate.CheckerFailed, gate.CheckerTimeout or gate.CheckerProtocol.
+	Code gate.Code
+	// Message is for a person; bounded, and without control characters but line feeds.
+	Message string
+}
+
+// Error implements error.
+func (f *Fault) Error() string { return f.Message }
+
+func faultf(code gate.Code, format string, args ...any) *Fault {
+	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
+}

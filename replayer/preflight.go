@@ -1,0 +1,132 @@
+package replayer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/replayer/gate"
+)
+
+// preflight reads the whole version once before any checker is asked: its checksum is recomputed, what is selected is
+// counted, and what would make the ruling worthless is found.
+func (r *run) preflight() error {
+	sum := fixture.NewChecksum(r.t.Vocabulary)
+	var stale []gate.Finding
+	for i := range r.t.Source.Blocks() {
+		if r.ctx.Err() != nil {
+			return context.Cause(r.ctx)
+		}
+		err := r.t.Source.Block(i, func(c Case) error {
+			if err := sum.Add(c.Fixture.ID, c.Digest, c.StubDigest); err != nil {
+				return fixture.NewError(fixture.CodeCorrupt, "read", c.Fixture.ID, err)
+			}
+			if !r.selected(c.Fixture.ID) {
+				return nil
+			}
+			if c.Fixture.Group == fixture.Derived {
+				r.selection.Derived++
+				return nil
+			}
+			r.selection.Hermetic++
+			r.usage.has(c)
+			if f, ok := r.stale(c); ok {
+				stale = append(stale, f)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if got := sum.Sum(); got != r.t.Checksum {
+		return fixture.NewError(fixture.CodeCorrupt, "read version", "", fmt.Errorf("its checksum is %s, its content has %s", r.t.Checksum, got))
+	}
+	if !r.t.IncludeDerived {
+		r.selection.Derived = 0
+	}
+	r.evidence.Expected = r.selection.Hermetic
+	for _, f := range slices.Concat(r.docket.list.Expirations(), stale, r.suspicions()) {
+		r.docket.file(f)
+	}
+	return nil
+}
+
+// stale says whether a fixture rests on a recording that is over its age.
+func (r *run) stale(c Case) (gate.Finding, bool) {
+	if c.Expiring.At.IsZero() || !gate.Expired(c.Expiring.At, r.t.Now) {
+		return gate.Finding{}, false
+	}
+	f := finding(gate.RecordingStale, "", c)
+	f.Message = fmt.Sprintf("the recording of %q went stale at %s; owner %s", c.Expiring.Call, c.Expiring.At.Format(time.RFC3339), c.Expiring.Owner)
+	return f, true
+}
+
+// suspicions are what the set and the checkers' own statements give reason to say.
+func (r *run) suspicions() []gate.Finding {
+	var out []gate.Finding
+	if verdict, ok := r.t.Tally.OneVerdict(); ok {
+		out = append(out, gate.Finding{Code: gate.OneVerdict, Subject: verdict,
+			Message: fmt.Sprintf("every fixture of the set was %s: a checker that answers %s to everything would pass", verdict, verdict)})
+	}
+	base := r.t.Baseline.Description()
+	if want, got := r.t.QueueConfiguration, base.ConfigurationVersion; want != "" && got != "" && want != got {
+		out = append(out, gate.Finding{Code: gate.ConfigurationMismatch, Role: gate.Baseline, Subject: base.Name,
+			Message: fmt.Sprintf("the set was built against configuration %q, the baseline decides by %q", want, clean(got))})
+	}
+	declared := slices.Concat(base.ReasonCodes, r.t.Candidate.Description().ReasonCodes, r.t.Vocabulary.ReasonCodes)
+	slices.Sort(declared)
+	for _, code := range slices.Compact(declared) {
+		if code != "" && !r.t.Tally.HasReason(code) {
+			out = append(out, gate.Finding{Code: gate.ReasonUncovered, Subject: clean(code),
+				Message: "the reason code is declared, and no fixture of the set covers it"})
+		}
+	}
+	return out
+}
+
+// maxUnseen bounds how many new reason codes are told.
+const maxUnseen = 100
+
+// unseen gives a function that reports each reason code that the set has never seen, once (R35).
+func (r *run) unseen() func(fixture.Outcome) *gate.Finding {
+	known := map[string]bool{}
+	for _, c := range r.t.Tally.Counts() {
+		known[c.ReasonCode] = true
+	}
+	told := 0
+	return func(o fixture.Outcome) *gate.Finding {
+		if known[o.ReasonCode] || told == maxUnseen {
+			return nil
+		}
+		known[o.ReasonCode] = true
+		told++
+		return &gate.Finding{Code: gate.ReasonUnseen, Role: gate.Candidate, Subject: o.ReasonCode,
+			Message: "the candidate gives a reason code that no fixture of the set carries"}
+	}
+}
+
+// close files what can be said only of a run that was complete.
+func (r *run) close() {
+	if r.evidence.Evaluated != r.evidence.Expected {
+		return
+	}
+	for _, f := range slices.Concat(r.docket.list.Unused(r.selected), r.usage.findings(r.t.Selected == nil)) {
+		r.docket.file(f)
+	}
+}
+
+var errUnasked = errors.New("it says that it used a stub that the case does not carry")
+
+// unknownStub catches a checker that claims a stub it cannot have seen.
+func unknownStub(c Case, a Answer) error {
+	for _, call := range a.StubsUsed {
+		if !slices.ContainsFunc(c.Stubs, func(s Stub) bool { return s.Call == call }) {
+			return fmt.Errorf("%w: %.80q", errUnasked, call)
+		}
+	}
+	return nil
+}

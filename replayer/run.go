@@ -1,0 +1,309 @@
+package replayer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/replayer/gate"
+)
+
+var (
+	errRunTimeout  = errors.New("the run took longer than it may")
+	errUnconfirmed = errors.New("the baseline is not confirmed")
+)
+
+// run is one trial under way.
+type run struct {
+	t      Trial
+	ctx    context.Context
+	outer  context.Context // the caller's, without the run's own timeout
+	docket docket
+
+	selection Selection
+	evidence  gate.Evidence
+	answers   memory
+	usage     stubUsage
+}
+
+// phases goes through the five phases of a replay.
+func (r *run) phases() (*Report, error) {
+	if err := r.preflight(); err != nil {
+		return r.stopped(err)
+	}
+	r.docket.started(r.selection)
+	if r.selection.Hermetic == 0 {
+		return r.rule(), nil // nothing to ask: the gate says what that means
+	}
+	if err := r.confirmAndTry(); err != nil {
+		return r.stopped(err)
+	}
+	if err := r.probe(); err != nil {
+		return r.stopped(err)
+	}
+	if err := r.tryDerived(); err != nil {
+		return r.stopped(err)
+	}
+	r.close()
+	return r.rule(), nil
+}
+
+func (r *run) rule() *Report {
+	r.docket.mu.Lock()
+	defer r.docket.mu.Unlock()
+	return &Report{Decision: gate.Decide(&r.docket.tally, r.evidence, r.t.Policy), Evidence: r.evidence, Tally: r.docket.tally, Findings: r.docket.findings}
+}
+
+// errRuled ends a run early: what there is to say stands in the docket.
+var errRuled = errors.New("the run has ended early")
+
+// stopped turns the reason for an early end into a ruling, or into an error where there can be none.
+func (r *run) stopped(err error) (*Report, error) {
+	switch {
+	case errors.Is(err, errRuled):
+	case errors.Is(err, errRunTimeout) || r.ctx.Err() != nil && errors.Is(context.Cause(r.ctx), errRunTimeout):
+		r.docket.file(gate.Finding{Code: gate.RunTimeout, Message: fmt.Sprintf("the run did not end within %s", r.t.RunTimeout)})
+	case r.ctx.Err() != nil:
+		r.docket.file(gate.Finding{Code: gate.RunCancelled, Message: "the caller went away, or cancelled the run"})
+	default:
+		return nil, err
+	}
+	return r.rule(), nil
+}
+
+// confirmAndTry runs the baseline and the candidate side by side. What the candidate gives is held back until the
+// baseline has confirmed every fixture (R22), and dropped if it does not.
+func (r *run) confirmAndTry() error {
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
+	hold := newHold(ctx, &r.docket)
+	r.answers = newMemory(r.t.Tally.Total)
+
+	var wg sync.WaitGroup
+	var candidateErr error
+	wg.Go(func() { candidateErr = r.tryCandidate(ctx, hold) })
+	err := r.confirm(ctx)
+	confirmed := err == nil && r.evidence.Confirmed == r.evidence.Expected
+	if confirmed || r.t.KeepGoing && r.ctx.Err() == nil && errors.Is(orRuled(err), errRuled) {
+		hold.release()
+	} else {
+		cancel(errUnconfirmed)
+	}
+	wg.Wait()
+	switch {
+	case !confirmed && !r.t.KeepGoing:
+		r.evidence.Evaluated = 0 // the candidate's answers were not looked at
+		return orRuled(err)
+	case err != nil && !errors.Is(err, errRuled):
+		return err
+	}
+	return candidateErr
+}
+
+// orRuled gives errRuled for a pass that ended without an error of its own.
+func orRuled(err error) error {
+	if err == nil {
+		return errRuled
+	}
+	return err
+}
+
+// ask runs one pass. A checker that is to blame becomes a finding, and then errRuled comes back.
+func (r *run) ask(ctx context.Context, p *pass, group fixture.Group, file func(gate.Finding) error) error {
+	p.timeout, p.elapsed = r.t.CaseTimeout, r.t.Elapsed
+	err := p.run(ctx)
+	var fault *Fault
+	var missing *missingAnswers
+	switch {
+	case errors.As(err, &missing):
+		for _, c := range missing.cases {
+			f := finding(gate.AnswerMissing, p.role, c)
+			f.Message = p.name() + " ended its stream without an answer for this fixture"
+			if err := file(f); err != nil {
+				return err
+			}
+		}
+		return errRuled
+	case errors.As(err, &fault):
+		if err := file(gate.Finding{Code: fault.Code, Role: p.role, Subject: p.checker.Description().Name, Message: fault.Message, Group: group}); err != nil {
+			return err
+		}
+		return errRuled
+	}
+	return err
+}
+
+// every feeds a pass all selected cases of a group, in order.
+func (r *run) every(ctx context.Context, group fixture.Group) feed {
+	return func(ask func(Case) error) error {
+		for i := range r.t.Source.Blocks() {
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			err := r.t.Source.Block(i, func(c Case) error {
+				if c.Fixture.Group != group || !r.selected(c.Fixture.ID) {
+					return nil
+				}
+				return ask(c)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (r *run) selected(id string) bool { return r.t.Selected == nil || r.t.Selected(id) }
+
+// confirm has the baseline reproduce every recorded outcome (R22).
+func (r *run) confirm(ctx context.Context) error {
+	step := newStep(PhaseConfirmation, r.evidence.Expected, &r.docket)
+	file := func(f gate.Finding) error { r.docket.file(f); return nil }
+	p := &pass{checker: r.t.Baseline, role: gate.Baseline, feed: r.every(ctx, fixture.Hermetic), salt: r.salt(1)}
+	p.handle = func(c Case, a Answer) error {
+		outcome, f := r.judge(gate.Baseline, c, a)
+		switch {
+		case f != nil:
+			r.docket.file(*f)
+		case !outcome.Equal(c.Fixture.Expected):
+			f := finding(gate.BaselineMismatch, gate.Baseline, c)
+			f.Old, f.New, f.Inputs = c.Fixture.Expected, outcome, r.shown(c)
+			f.Message = "the baseline does not reproduce the recorded outcome"
+			r.docket.file(f)
+		default:
+			r.evidence.Confirmed++
+		}
+		r.usage.baseline(c, a)
+		step.confirmed(r.evidence.Confirmed)
+		return nil
+	}
+	return r.ask(ctx, p, fixture.Hermetic, file)
+}
+
+// tryCandidate asks the candidate every case and files the flips (R23).
+func (r *run) tryCandidate(ctx context.Context, hold *hold) error {
+	step := newStep(PhaseCandidate, r.evidence.Expected, &r.docket)
+	unseen := r.unseen()
+	p := &pass{checker: r.t.Candidate, role: gate.Candidate, feed: r.every(ctx, fixture.Hermetic), salt: r.salt(2)}
+	p.handle = func(c Case, a Answer) error {
+		outcome, f := r.judge(gate.Candidate, c, a)
+		r.usage.candidate(c, a)
+		step.answered()
+		if f != nil {
+			r.answers.remember(c.Position, errorPrint)
+			return hold.file(*f)
+		}
+		r.evidence.Evaluated++
+		r.answers.rememberOutcome(c.Position, outcome)
+		if f := unseen(outcome); f != nil {
+			if err := hold.file(*f); err != nil {
+				return err
+			}
+		}
+		if outcome.Equal(c.Fixture.Expected) {
+			return nil
+		}
+		return hold.file(r.flip(c, outcome))
+	}
+	err := r.ask(ctx, p, fixture.Hermetic, hold.file)
+	if err == nil || errors.Is(err, errRuled) {
+		// Nothing of it may be lost, nor told too early: the baseline decides.
+		if held := hold.wait(); held != nil {
+			return held
+		}
+	}
+	return err
+}
+
+// judge checks an answer. It gives the outcome, or the finding that there is none.
+func (r *run) judge(role gate.Role, c Case, a Answer) (fixture.Outcome, *gate.Finding) {
+	f := finding(gate.CheckerError, role, c)
+	if a.Err != nil {
+		f.Message = fmt.Sprintf("the %s could not decide: %s", role, clean(a.Err.Message))
+		if a.Err.StubMissing != "" {
+			f.Code = gate.StubMissing
+			f.Message = fmt.Sprintf("the %s asked for the stub %q, which nobody recorded for this fixture", role, clean(a.Err.StubMissing))
+		}
+		return fixture.Outcome{}, &f
+	}
+	outcome, err := r.sanitized(a)
+	if err == nil {
+		err = unknownStub(c, a)
+	}
+	if err != nil {
+		f.Message = fmt.Sprintf("the %s answered what is no outcome of this set: %s", role, clean(err.Error()))
+		return fixture.Outcome{}, &f
+	}
+	return outcome, nil
+}
+
+func (r *run) flip(c Case, outcome fixture.Outcome) gate.Finding {
+	f := finding(gate.Flip, gate.Candidate, c)
+	f.Old, f.New = c.Fixture.Expected, outcome
+	f.Class = r.t.Vocabulary.Classify(f.Old, f.New)
+	f.Inputs = r.shown(c)
+	f.Message = "the candidate decides otherwise"
+	return f
+}
+
+func finding(code gate.Code, role gate.Role, c Case) gate.Finding {
+	return gate.Finding{Code: code, Role: role, Subject: c.Fixture.ID, SourceRowID: c.Fixture.SourceRowID, Group: c.Fixture.Group}
+}
+
+// maxShown bounds one shown value, in bytes.
+const maxShown = 200
+
+func (r *run) shown(c Case) []gate.ShownInput {
+	out := make([]gate.ShownInput, len(r.t.Show))
+	for i, path := range r.t.Show {
+		out[i] = gate.ShownInput{Path: path, Value: cut(string(c.Fixture.Shown(path)), maxShown)}
+	}
+	return out
+}
+
+// tryDerived tries the fixtures that do not gate, if the caller asked for them (R17). What it finds is reported.
+func (r *run) tryDerived() error {
+	if !r.t.IncludeDerived || r.selection.Derived == 0 {
+		return nil
+	}
+	step := newStep(PhaseDerived, r.selection.Derived, &r.docket)
+	file := func(f gate.Finding) error {
+		f.Group = fixture.Derived
+		r.docket.file(f)
+		return nil
+	}
+	p := &pass{checker: r.t.Candidate, role: gate.Candidate, feed: r.every(r.ctx, fixture.Derived), salt: r.salt(4)}
+	p.handle = func(c Case, a Answer) error {
+		outcome, f := r.judge(gate.Candidate, c, a)
+		step.answered()
+		switch {
+		case f != nil:
+			return file(*f)
+		case !outcome.Equal(c.Fixture.Expected):
+			return file(r.flip(c, outcome))
+		}
+		return nil
+	}
+	err := r.ask(r.ctx, p, fixture.Derived, file)
+	if errors.Is(err, errRuled) {
+		return nil // a fault over what does not gate is reported, and rules nothing
+	}
+	return err
+}
+
+// salt gives each pass case ids of its own.
+func (r *run) salt(pass uint64) uint64 {
+	return mix(r.t.Seed^pass*scramble) >> 2
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xBF58476D1CE4E5B9
+	x ^= x >> 27
+	x *= 0x94D049BB133111EB
+	return x ^ x>>31
+}

@@ -1,0 +1,84 @@
+package replayer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/retrial-dev/retrial/replayer/gate"
+)
+
+// maxUnused bounds the fixtures whose unused stubs are named.
+const maxUnused = 10_000
+
+// stubUsage finds the stubs that nobody asked for (R19). The zero value is ready to use; safe for concurrent use.
+type stubUsage struct {
+	mu        sync.Mutex
+	stubbed   uint64             // selected fixtures with stubs
+	asked     uint64             // of them, those of which the baseline asked for at least one
+	first     string             // the first of them
+	unusedOld map[uint64]unasked // by position
+	unusedNew map[uint64]unasked
+}
+
+type unasked struct {
+	f     gate.Finding
+	calls []string
+}
+
+func (u *stubUsage) has(c Case) {
+	if len(c.Stubs) > 0 {
+		if u.stubbed++; u.first == "" {
+			u.first = c.Fixture.ID
+		}
+	}
+}
+
+func (u *stubUsage) baseline(c Case, a Answer) { u.note(&u.unusedOld, c, a, true) }
+
+func (u *stubUsage) candidate(c Case, a Answer) { u.note(&u.unusedNew, c, a, false) }
+
+func (u *stubUsage) note(unused *map[uint64]unasked, c Case, a Answer, baseline bool) {
+	if len(c.Stubs) == 0 {
+		return
+	}
+	var calls []string
+	for _, s := range c.Stubs {
+		if !slices.Contains(a.StubsUsed, s.Call) {
+			calls = append(calls, s.Call)
+		}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if baseline && len(calls) < len(c.Stubs) {
+		u.asked++
+	}
+	if len(calls) > 0 && len(*unused) < maxUnused {
+		if *unused == nil {
+			*unused = map[uint64]unasked{}
+		}
+		(*unused)[c.Position] = unasked{finding(gate.StubUnused, "", c), calls}
+	}
+}
+
+// findings gives, in order of fixtures, the stubs that neither checker asked for. whole says that the run tried the
+// whole set: then a baseline that asked for none at all is not pinned by them.
+func (u *stubUsage) findings(whole bool) []gate.Finding {
+	var out []gate.Finding
+	if whole && u.stubbed > 0 && u.asked == 0 {
+		out = append(out, gate.Finding{Code: gate.StubsBypassed, Role: gate.Baseline, Subject: u.first,
+			Message: fmt.Sprintf("%d fixtures have stubs and the baseline asked for none of them: if it calls a model, the call is not pinned", u.stubbed)})
+	}
+	for _, position := range slices.Sorted(maps.Keys(u.unusedOld)) {
+		old, both := u.unusedOld[position], u.unusedNew[position]
+		calls := slices.DeleteFunc(slices.Clone(old.calls), func(call string) bool { return !slices.Contains(both.calls, call) })
+		if len(calls) > 0 {
+			f := old.f
+			f.Message = fmt.Sprintf("neither checker asked for the stub %s", strings.Join(calls, ", "))
+			out = append(out, f)
+		}
+	}
+	return out
+}
