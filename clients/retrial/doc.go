@@ -1,0 +1,26 @@
+// Package retrial is the Go SDK: it turns a function into a checker, and calls the service.
+//
+// A checker is one type with two methods:
+//
+//	type promotion struct{}
+//
+//	func (promotion) Describe() retrial.Description {
+//		return retrial.Description{Name: "promotion", Version: "1.4.0"}
+//	}
+//
+//	func (promotion) Check(ctx context.Context, c *retrial.Case) (retrial.Outcome, error) {
+//		var in struct{ AgeDays int `json:"age_days_at_decision"` }
+//		if err := c.Decode(&in); err != nil {
+//			return retrial.Outcome{}, err
+//		}
+//		if in.AgeDays > 30 {
+//			return retrial.Outcome{Verdict: "dropped", ReasonCode: "stale"}, nil
+//		}
+//		return retrial.Outcome{Verdict: "promoted", ReasonCode: "fresh"}, nil
+//	}
+//
+//	func main() { os.Exit(retrial.Serve(promotion{})) }
+//
+// Serve finds out by itself whether it was launched by Retrial or should listen at an address. Batches, ordering,
+// panics and missing stubs are its affair.
+package retrial

@@ -1,0 +1,207 @@
+package retrial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	plugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
+	"github.com/retrial-dev/retrial/server/wire"
+)
+
+// ListenVariable is the environment variable that has Serve listen: "unix:/run/checker.sock" or "127.0.0.1:9000".
+const ListenVariable = "RETRIAL_LISTEN"
+
+const (
+	maxMessageBytes = 32 << 20
+	stopTimeout     = 5 * time.Second
+)
+
+// Serve runs a checker until it is told to stop, and gives the exit status for main. Where the process was launched by
+// Retrial, it serves Retrial; where ListenVariable is set, it listens there; otherwise it says how it is meant to run.
+// It writes nothing to stdout but the handshake, and what goes wrong to stderr.
+func Serve(c Checker) int {
+	if err := check(c.Describe()); err != nil {
+		fmt.Fprintln(os.Stderr, "retrial: this checker's description is not usable:", err)
+		return 2
+	}
+	switch address := os.Getenv(ListenVariable); {
+	case os.Getenv(wire.MagicCookieKey) == wire.MagicCookieValue:
+		servePlugin(c)
+		return 0
+	case address != "":
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if err := Listen(ctx, c, address); err != nil {
+			fmt.Fprintln(os.Stderr, "retrial:", err)
+			return 1
+		}
+		return 0
+	default:
+		d := c.Describe()
+		fmt.Fprintf(os.Stderr, "%s %s is a checker for Retrial. Name this program as a checker's command in retrial.yaml,\nor set %s to an address for it to listen at, such as unix:/run/checker.sock or 127.0.0.1:9000.\n", d.Name, d.Version, ListenVariable)
+		return 2
+	}
+}
+
+func servePlugin(c Checker) {
+	// An interrupt from the terminal is meant for the host, which ends its checkers itself.
+	signal.Ignore(os.Interrupt)
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
+		Plugins:         plugin.PluginSet{"checker": &grpcPlugin{checker: c}},
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(opts, serverOptions()...)...)
+		},
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Error, Output: os.Stderr}),
+	})
+}
+
+func serverOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxSendMsgSize(maxMessageBytes),
+		grpc.MaxHeaderListSize(64 << 10),
+		grpc.InitialWindowSize(4 << 20), grpc.InitialConnWindowSize(8 << 20),
+		grpc.ReadBufferSize(64 << 10), grpc.WriteBufferSize(64 << 10),
+	}
+}
+
+type grpcPlugin struct {
+	plugin.NetRPCUnsupportedPlugin
+	checker Checker
+}
+
+// GRPCServer implements plugin.GRPCPlugin.
+func (p *grpcPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	checkerv1.RegisterCheckerServiceServer(s, &service{checker: p.checker})
+	return nil
+}
+
+// GRPCClient implements plugin.GRPCPlugin.
+func (p *grpcPlugin) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.New("a checker has no client side")
+}
+
+// Listen serves a checker at an address until ctx ends: "unix:/path" or "host:port". A socket that nobody listens at any
+// more is replaced. Once it accepts calls, it says so on stderr.
+func Listen(ctx context.Context, c Checker, address string) error {
+	if err := check(c.Describe()); err != nil {
+		return err
+	}
+	network, addr := "tcp", address
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, addr = "unix", path
+		if conn, err := net.Dial(network, addr); err == nil {
+			return errors.Join(fmt.Errorf("listen at %s: somebody else does", address), conn.Close())
+		} else if errors.Is(err, syscall.ECONNREFUSED) {
+			if err := os.Remove(addr); err != nil {
+				return fmt.Errorf("remove the stale socket %s: %w", addr, err)
+			}
+		}
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, network, addr)
+	if err != nil {
+		return fmt.Errorf("listen at %s: %w", address, err)
+	}
+	s := grpc.NewServer(serverOptions()...)
+	checkerv1.RegisterCheckerServiceServer(s, &service{checker: c})
+	healthv1.RegisterHealthServer(s, health.NewServer())
+	fmt.Fprintf(os.Stderr, "%s listens at %s\n", c.Describe().Name, display(l.Addr()))
+	stop := context.AfterFunc(ctx, func() {
+		hard := time.AfterFunc(stopTimeout, s.Stop)
+		defer hard.Stop()
+		s.GracefulStop()
+	})
+	defer stop()
+	return s.Serve(l)
+}
+
+func display(a net.Addr) string {
+	if a.Network() == "unix" {
+		return "unix:" + a.String()
+	}
+	return a.String()
+}
+
+func check(d Description) error {
+	if d.Name == "" || d.Version == "" {
+		return errors.New("name and version are mandatory")
+	}
+	for _, p := range d.Parameters {
+		if parameterType(p.Default) == checkerv1.ParameterType_PARAMETER_TYPE_UNSPECIFIED {
+			return fmt.Errorf("parameter %q: its default is a %T, and must be a string, a bool, an int or a float64", p.Name, p.Default)
+		}
+	}
+	return nil
+}
+
+func parameterType(v any) checkerv1.ParameterType {
+	switch v.(type) {
+	case string:
+		return checkerv1.ParameterType_PARAMETER_TYPE_STRING
+	case bool:
+		return checkerv1.ParameterType_PARAMETER_TYPE_BOOLEAN
+	case int:
+		return checkerv1.ParameterType_PARAMETER_TYPE_INTEGER
+	case float64:
+		return checkerv1.ParameterType_PARAMETER_TYPE_NUMBER
+	default:
+		return checkerv1.ParameterType_PARAMETER_TYPE_UNSPECIFIED
+	}
+}
+
+func describe(d Description) (*checkerv1.DescribeResponse, error) {
+	out := &checkerv1.DescribeResponse{
+		Name: d.Name, Version: d.Version, BuildDigest: d.BuildDigest, ContractVersion: wire.ContractVersion,
+		Verdicts: d.Verdicts, ReasonCodes: d.ReasonCodes, CallsStubs: d.CallsStubs, ConfigurationVersion: d.ConfigurationVersion,
+	}
+	if out.BuildDigest == "" {
+		out.BuildDigest = buildDigest()
+	}
+	for _, p := range d.Parameters {
+		value, err := json.Marshal(p.Default)
+		if err != nil {
+			return nil, err
+		}
+		out.Parameters = append(out.Parameters, &checkerv1.Parameter{Name: p.Name, Type: parameterType(p.Default), DefaultJson: value, Description: p.Description})
+	}
+	return out, nil
+}
+
+// buildDigest gives the revision, or the version of the main module, that the Go tool built into the program.
+func buildDigest() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	revision, modified := "", ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value
+		case "vcs.modified":
+			if s.Value == "true" {
+				modified = "+modified"
+			}
+		}
+	}
+	if revision == "" {
+		return strings.TrimSpace(info.Main.Version + " " + info.Main.Sum)
+	}
+	return revision + modified
+}

@@ -1,0 +1,221 @@
+package checkerhost
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
+	"github.com/retrial-dev/retrial/replayer"
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/wire"
+)
+
+const (
+	// MaxMessageBytes bounds one message of a checker, in bytes.
+	MaxMessageBytes = 16 << 20
+	// maxHeaderBytes bounds the headers and trailers of a checker, error texts included.
+	maxHeaderBytes = 64 << 10
+	// describeTimeout bounds the first call, which also waits for the connection.
+	describeTimeout = 10 * time.Second
+)
+
+// Host is a checker that can be asked. Safe for concurrent use.
+type Host struct {
+	conn    *grpc.ClientConn
+	process *process // nil for a dialled checker
+	where   string   // for messages
+	desc    *checkerv1.DescribeResponse
+
+	closing sync.Once
+}
+
+// Dial reaches a checker that listens at an address of grpc-go's form, such as "unix:/run/checker.sock" or
+// "127.0.0.1:9000", and asks who it is. CodeUnavailable if it cannot be reached.
+func Dial(ctx context.Context, address string) (*Host, error) {
+	h := &Host{where: "checker at " + address}
+	if err := h.connect(ctx, address); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+func (h *Host) connect(ctx context.Context, target string) error {
+	conn, err := grpc.NewClient(target,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessageBytes), grpc.MaxCallSendMsgSize(MaxMessageBytes)),
+		grpc.WithMaxHeaderListSize(maxHeaderBytes),
+		grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(8<<20),
+		grpc.WithReadBufferSize(64<<10), grpc.WithWriteBufferSize(64<<10),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithNoProxy(),
+	)
+	if err != nil {
+		return fixture.NewError(fixture.CodeInvalid, "dial", target, err)
+	}
+	h.conn = conn
+	return h.describe(ctx)
+}
+
+// describe asks the checker who it is, and holds what it says against the contract.
+func (h *Host) describe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	d, err := checkerv1.NewCheckerServiceClient(h.conn).Describe(ctx, &checkerv1.DescribeRequest{})
+	if err != nil {
+		return fixture.NewError(fixture.CodeUnavailable, "describe", h.where, h.explain(err))
+	}
+	if err := checkDescription(d); err != nil {
+		return fixture.NewError(fixture.CodeUnavailable, "describe", h.where, fmt.Errorf("what it says about itself breaks the contract: %w", err))
+	}
+	h.desc = d
+	return nil
+}
+
+func checkDescription(d *checkerv1.DescribeResponse) error {
+	var errs []error
+	name := func(field, value string) {
+		if err := fixture.CheckName(value, fixture.MaxIDBytes); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", field, err))
+		}
+	}
+	name("name", d.GetName())
+	name("version", d.GetVersion())
+	for field, value := range map[string]string{"build_digest": d.GetBuildDigest(), "configuration_version": d.GetConfigurationVersion()} {
+		if value != "" {
+			name(field, value)
+		}
+	}
+	if v := d.GetContractVersion(); v != wire.ContractVersion {
+		errs = append(errs, fmt.Errorf("contract_version: it speaks version %d, this release speaks %d", v, wire.ContractVersion))
+	}
+	for _, p := range d.GetParameters() {
+		name("parameters", p.GetName())
+		if p.GetType() == checkerv1.ParameterType_PARAMETER_TYPE_UNSPECIFIED {
+			errs = append(errs, fmt.Errorf("parameters: %.80q has no type", p.GetName()))
+		}
+		if p.DefaultJson != nil {
+			if err := checkParameter(p, p.GetDefaultJson()); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Description gives what the checker says about itself.
+func (h *Host) Description() *checkerv1.DescribeResponse { return h.desc }
+
+// Checker makes the checker ready for a run with these parameters, values as JSON by name. CodeInvalid for a parameter
+// that it does not take, that has another type, or that is missing.
+func (h *Host) Checker(parameters map[string]string) (replayer.Checker, error) {
+	values, err := h.parameters(parameters)
+	if err != nil {
+		return nil, err
+	}
+	return &checker{h: h, parameters: values}, nil
+}
+
+func (h *Host) parameters(given map[string]string) (map[string][]byte, error) {
+	var errs []error
+	refuse := func(name string, err error) {
+		errs = append(errs, &fixture.Error{Code: fixture.CodeInvalid, Op: "configure checker", Subject: h.desc.GetName(), Field: name, Err: err})
+	}
+	out := map[string][]byte{}
+	var known []string
+	for _, p := range h.desc.GetParameters() {
+		known = append(known, p.GetName())
+		value, ok := given[p.GetName()]
+		switch {
+		case ok:
+			out[p.GetName()] = []byte(value)
+			if err := checkParameter(p, []byte(value)); err != nil {
+				refuse(p.GetName(), err)
+			}
+		case p.DefaultJson != nil:
+			out[p.GetName()] = p.GetDefaultJson()
+		default:
+			refuse(p.GetName(), errors.New("the checker has no default for this parameter, and the run gives no value"))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, name) {
+			refuse(name, fmt.Errorf("the checker takes no such parameter; it takes: %s", strings.Join(known, ", ")))
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func checkParameter(p *checkerv1.Parameter, value []byte) error {
+	doc, err := fixture.Canonicalize(nil, value)
+	if err != nil {
+		return fmt.Errorf("parameter %q: %.80q is not JSON: %w", p.GetName(), value, err)
+	}
+	var ok bool
+	switch want := p.GetType(); want {
+	case checkerv1.ParameterType_PARAMETER_TYPE_STRING:
+		ok = doc[0] == '"'
+	case checkerv1.ParameterType_PARAMETER_TYPE_BOOLEAN:
+		ok = string(doc) == "true" || string(doc) == "false"
+	case checkerv1.ParameterType_PARAMETER_TYPE_INTEGER, checkerv1.ParameterType_PARAMETER_TYPE_NUMBER:
+		number := json.Number(doc)
+		_, floatErr := number.Float64()
+		ok = floatErr == nil && (want == checkerv1.ParameterType_PARAMETER_TYPE_NUMBER || !strings.ContainsAny(string(doc), ".eE"))
+	}
+	if !ok {
+		kind := strings.ToLower(strings.TrimPrefix(p.GetType().String(), "PARAMETER_TYPE_"))
+		return fmt.Errorf("parameter %q: %.80s is not of type %s", p.GetName(), doc, kind)
+	}
+	return nil
+}
+
+// explain adds to an error of the connection what is known of the process behind it.
+func (h *Host) explain(err error) error {
+	if h.process != nil {
+		if last := h.process.postMortem(); last != "" {
+			return fmt.Errorf("%s (%s)", last, statusText(err))
+		}
+		if tail := h.process.stderr.String(); tail != "" {
+			return fmt.Errorf("%s; its last lines on stderr:\n%s", statusText(err), tail)
+		}
+	}
+	return errors.New(statusText(err))
+}
+
+// statusText bounds what a checker can make us say.
+func statusText(err error) string {
+	s := status.Convert(err)
+	msg := clean(s.Message(), 500)
+	if s.Code() == codes.OK || s.Code() == codes.Unknown {
+		return msg
+	}
+	return fmt.Sprintf("%s: %s", s.Code(), msg)
+}
+
+// Close lets go of the checker. A launched one is killed, and gone when Close returns.
+func (h *Host) Close() error {
+	var err error
+	h.closing.Do(func() {
+		if h.process != nil {
+			h.process.kill()
+		}
+		if h.conn != nil {
+			err = h.conn.Close()
+		}
+		if h.process != nil {
+			err = errors.Join(err, h.process.cleanup())
+		}
+	})
+	return err
+}

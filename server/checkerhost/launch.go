@@ -1,0 +1,141 @@
+package checkerhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	plugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/wire"
+)
+
+// startTimeout is how long a checker may take from its start to its handshake.
+const startTimeout = 30 * time.Second
+
+// Command says how a checker is started.
+type Command struct {
+	// Argv is the program and its arguments; at least the program. A program without a slash is looked up in PATH, one
+	// with a slash is relative to Dir.
+	Argv []string
+	// Arg0, if not empty, is what the program is told its own name is.
+	Arg0 string
+	// Dir is the working directory.
+	Dir string
+	// Env is added to the minimal environment, as NAME=value.
+	Env []string
+}
+
+// Launch starts a checker and asks who it is. CodeUnavailable if it does not start, with what it printed; CodeInvalid
+// for a command that is none.
+func Launch(ctx context.Context, c Command) (*Host, error) {
+	path, err := c.resolve()
+	if err != nil {
+		return nil, err
+	}
+	where := fmt.Sprintf("checker %q", c.Argv[0])
+	dir, err := socketDir()
+	if err != nil {
+		return nil, fixture.NewError(fixture.CodeUnavailable, "launch", where, err)
+	}
+	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Argv[0]}, c.Argv[1:]...), Dir: c.Dir, Env: append(environment(), c.Env...)}
+	if c.Arg0 != "" {
+		cmd.Args[0] = c.Arg0
+	}
+	p := &process{dir: dir, done: make(chan struct{})}
+	p.client = plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
+		Plugins:          plugin.PluginSet{},
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		SkipHostEnv:      true,
+		StartTimeout:     startTimeout,
+		Logger:           hclog.NewNullLogger(),
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir},
+		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
+			cmd.Env = append(cmd.Env, spec.Env...)
+			p.cmd = cmd
+			return p, nil
+		},
+	})
+	h := &Host{process: p, where: where}
+	stop := context.AfterFunc(ctx, p.kill)
+	defer stop()
+	addr, err := p.client.Start()
+	if err != nil {
+		err = fixture.NewError(fixture.CodeUnavailable, "launch", where, p.startError(err))
+		return nil, errors.Join(err, h.Close())
+	}
+	if err := h.connect(ctx, "unix:"+addr.String()); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+// resolve finds the program. A file that is there but is no program is said to be just that.
+func (c Command) resolve() (string, error) {
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		return "", fixture.NewError(fixture.CodeInvalid, "launch checker", "", errors.New("the command is empty"))
+	}
+	name := c.Argv[0]
+	if filepath.Base(name) != name && !filepath.IsAbs(name) {
+		name = filepath.Join(c.Dir, name)
+		if !filepath.IsAbs(name) {
+			abs, err := filepath.Abs(name)
+			if err != nil {
+				return "", fixture.NewError(fixture.CodeInvalid, "launch checker", c.Argv[0], err)
+			}
+			name = abs
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		var e *exec.Error
+		if errors.As(err, &e) {
+			err = e.Err
+		}
+		return "", fixture.NewError(fixture.CodeUnavailable, "launch checker", c.Argv[0], err)
+	}
+	return path, nil
+}
+
+// environment is what every checker gets: where programs and temporary files are, one locale and one time zone. Nothing
+// else of ours, so that no secret reaches a checker and no setting of a machine changes what it decides (R4).
+func environment() []string {
+	env := []string{"LANG=C.UTF-8", "TZ=UTC"}
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "SYSTEMROOT", "USERPROFILE", "TEMP", "TMP"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// maxSocketDir leaves room in the 104 bytes of the shortest sockaddr_un for what go-plugin puts behind it.
+const maxSocketDir = 104 - len("/plugin-dir1234567890/plugin1234567890") - 1
+
+// socketDir makes a private directory for the sockets of one checker, where their paths are short enough.
+func socketDir() (string, error) {
+	var errs []error
+	for _, base := range []string{os.TempDir(), os.Getenv("XDG_RUNTIME_DIR"), "/tmp", "/var/tmp"} {
+		if base == "" {
+			continue
+		}
+		if len(base)+len("/retrial-1234567890") > maxSocketDir {
+			errs = append(errs, fmt.Errorf("%s: its path is too long for a socket", base))
+			continue
+		}
+		dir, err := os.MkdirTemp(base, "retrial-")
+		if err == nil {
+			return dir, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", fmt.Errorf("no directory for its socket: %w", errors.Join(errs...))
+}

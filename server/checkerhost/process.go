@@ -1,0 +1,242 @@
+package checkerhost
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	plugin "github.com/hashicorp/go-plugin"
+)
+
+// drainTimeout is how long the output of a process that has ended is waited for, where something else holds it open.
+const drainTimeout = 250 * time.Millisecond
+
+// process is a launched checker: go-plugin's runner.Runner over a process group of its own.
+type process struct {
+	cmd    *exec.Cmd
+	client *plugin.Client
+	dir    string // removed by cleanup
+
+	stderr, stdout tail
+	handshake      *io.PipeReader
+	outputs        sync.WaitGroup
+	done           chan struct{} // closed when the process has ended and its output is read
+	waitErr        error         // valid once done is closed
+
+	mu      sync.Mutex // guards started, killed
+	started bool
+	killed  bool
+}
+
+// Start implements runner.Runner.
+func (p *process) Start(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed {
+		return errors.New("it was stopped before it was started")
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, outR.Close(), outW.Close())
+	}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = nil, outW, errW
+	p.cmd.SysProcAttr = ownGroup()
+
+	started := make(chan error)
+	go p.supervise(started, outR, errR)
+	err = <-started
+	closeErr := errors.Join(outW.Close(), errW.Close())
+	if err != nil {
+		return errors.Join(err, outR.Close(), errR.Close())
+	}
+	p.started = true
+	return closeErr
+}
+
+// supervise starts the process and waits for its end, on one thread: where the kernel kills a child whose parent has
+// died, it means the thread that started it.
+func (p *process) supervise(started chan<- error, outR, errR *os.File) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := p.cmd.Start(); err != nil {
+		close(p.done)
+		started <- err
+		return
+	}
+	r, w := io.Pipe()
+	p.handshake = r
+	p.outputs.Go(func() { p.readStdout(outR, w) })
+	p.outputs.Go(func() { _, _ = io.Copy(&p.stderr, errR) }) // ends with the process, or at the deadline below
+	started <- nil
+
+	err := p.cmd.Wait()
+	killGroup(p.cmd.Process.Pid) // what the checker started ends with it
+	deadline := time.Now().Add(drainTimeout)
+	_ = outR.SetReadDeadline(deadline) // a pipe of a platform without deadlines ends with the process alone
+	_ = errR.SetReadDeadline(deadline)
+	p.outputs.Wait()
+	p.waitErr = errors.Join(err, outR.Close(), errR.Close())
+	close(p.done)
+}
+
+// readStdout hands go-plugin the first line, without what could make it trip, and keeps the rest.
+func (p *process) readStdout(out io.Reader, to *io.PipeWriter) {
+	in := bufio.NewReaderSize(io.TeeReader(out, &p.stdout), 4096)
+	line, err := in.ReadSlice('\n')
+	// Fields behind the protocol are for TLS and multiplexing, which are off: a certificate there would crash the host.
+	if parts := strings.Split(strings.TrimSpace(string(line)), "|"); len(parts) > 5 {
+		line = []byte(strings.Join(parts[:5], "|") + "\n")
+	}
+	_, _ = to.Write(line) // fails only if go-plugin no longer listens
+	_ = to.Close()
+	if err == nil || errors.Is(err, bufio.ErrBufferFull) {
+		_, _ = io.Copy(io.Discard, in)
+	}
+}
+
+// Diagnose implements runner.Runner.
+func (p *process) Diagnose(context.Context) string { return "" }
+
+// Stdout implements runner.Runner.
+func (p *process) Stdout() io.ReadCloser { return p.handshake }
+
+// Stderr implements runner.Runner. It is kept here, not there.
+func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
+
+// Name implements runner.Runner.
+func (p *process) Name() string { return p.cmd.Path }
+
+// ID implements runner.Runner.
+func (p *process) ID() string { return fmt.Sprint(p.cmd.Process.Pid) }
+
+// Wait implements runner.Runner.
+func (p *process) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return p.waitErr
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Kill implements runner.Runner.
+func (p *process) Kill(context.Context) error {
+	p.kill()
+	return nil
+}
+
+// kill ends the whole group and waits until its leader is gone. SIGKILL cannot be ignored, so that this ends.
+func (p *process) kill() {
+	p.mu.Lock()
+	p.killed = true
+	started := p.started
+	p.mu.Unlock()
+	if !started {
+		return
+	}
+	if !p.exited() {
+		killGroup(p.cmd.Process.Pid)
+	}
+	<-p.done
+}
+
+func (p *process) exited() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// PluginToHost implements runner.Runner. It takes no address but a socket in our own directory.
+func (p *process) PluginToHost(network, addr string) (string, string, error) {
+	if network != "unix" || !strings.HasPrefix(filepath.Clean(addr), p.dir+string(filepath.Separator)) {
+		return "", "", fmt.Errorf("its handshake names %.20q %.120q, which is no socket in the directory it was given", network, addr)
+	}
+	return network, addr, nil
+}
+
+// HostToPlugin implements runner.Runner.
+func (p *process) HostToPlugin(network, addr string) (string, string, error) {
+	return network, addr, nil
+}
+
+// startError says why a start failed, with what the checker printed.
+func (p *process) startError(err error) error {
+	if !p.started {
+		return err
+	}
+	printed := p.stdout.String()
+	switch {
+	case p.exitedSoon():
+		msg := fmt.Sprintf("it ended before its handshake: %s", exitText(p.waitErr))
+		if printed != "" {
+			msg += "; it printed on stdout:\n" + printed
+		}
+		return p.withStderr(msg)
+	case printed != "" && strings.Contains(err.Error(), "Unrecognized remote plugin message"):
+		return p.withStderr("its stdout carries the handshake and nothing else (a checker logs to stderr), but it printed:\n" + printed)
+	default:
+		return p.withStderr(clean(err.Error(), 500))
+	}
+}
+
+func (p *process) withStderr(msg string) error {
+	if last := p.stderr.String(); last != "" {
+		msg += "\nits last lines on stderr:\n" + last
+	}
+	return errors.New(msg)
+}
+
+// exitedSoon says whether the process is ending by itself: its sockets close before it can be waited for.
+func (p *process) exitedSoon() bool {
+	select {
+	case <-p.done:
+		return true
+	case <-time.After(drainTimeout):
+		return false
+	}
+}
+
+// postMortem says how the process ended; it is empty if it runs, or was killed by us.
+func (p *process) postMortem() string {
+	p.mu.Lock()
+	killed := p.killed
+	p.mu.Unlock()
+	if killed || !p.exitedSoon() {
+		return ""
+	}
+	return p.withStderr("it ended: " + exitText(p.waitErr)).Error()
+}
+
+func exitText(err error) string {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "exit status 0"
+	case errors.As(err, &exit):
+		return exit.ProcessState.String()
+	default:
+		return err.Error()
+	}
+}
+
+// cleanup has go-plugin let go of what it holds, and removes the sockets. The process must be gone.
+func (p *process) cleanup() error {
+	p.client.Kill()
+	return os.RemoveAll(p.dir)
+}

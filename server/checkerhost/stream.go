@@ -1,0 +1,97 @@
+package checkerhost
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
+	"github.com/retrial-dev/retrial/replayer"
+	"github.com/retrial-dev/retrial/replayer/gate"
+)
+
+// checker is a Host with its parameters: a replayer.Checker.
+type checker struct {
+	h          *Host
+	parameters map[string][]byte
+}
+
+// Description implements replayer.Checker.
+func (c *checker) Description() replayer.Description {
+	d := c.h.desc
+	parameters := make(map[string]string, len(c.parameters))
+	for name, value := range c.parameters {
+		parameters[name] = string(value)
+	}
+	return replayer.Description{
+		Name: d.GetName(), Version: d.GetVersion(), BuildDigest: d.GetBuildDigest(),
+		Verdicts: d.GetVerdicts(), ReasonCodes: d.GetReasonCodes(), CallsStubs: d.GetCallsStubs(),
+		ConfigurationVersion: d.GetConfigurationVersion(), Parameters: parameters,
+	}
+}
+
+// Open implements replayer.Checker.
+func (c *checker) Open(ctx context.Context) (replayer.Stream, error) {
+	s, err := c.h.conn.NewStream(ctx, &checkerv1.CheckerService_ServiceDesc.Streams[0], checkerv1.CheckerService_Check_FullMethodName, grpc.ForceCodecV2(newCodec()))
+	if err != nil {
+		return nil, c.h.fault(err)
+	}
+	open := &checkerv1.CheckRequest{Open: &checkerv1.Open{Parameters: maps.Clone(c.parameters)}}
+	if err := s.SendMsg(open); err != nil && err != io.EOF {
+		return nil, c.h.fault(err)
+	}
+	return &stream{h: c.h, s: s}, nil
+}
+
+type stream struct {
+	h *Host
+	s grpc.ClientStream
+}
+
+// Send implements replayer.Stream.
+func (s *stream) Send(batch []replayer.Request) error {
+	err := s.s.SendMsg(requests(batch))
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return s.h.fault(err)
+}
+
+// CloseSend implements replayer.Stream.
+func (s *stream) CloseSend() error { return s.s.CloseSend() }
+
+// Recv implements replayer.Stream.
+func (s *stream) Recv() ([]replayer.Answer, error) {
+	var in answers
+	err := s.s.RecvMsg(&in)
+	switch {
+	case err == nil:
+		return in.list, nil
+	case err == io.EOF:
+		return nil, io.EOF
+	default:
+		return nil, s.h.fault(err)
+	}
+}
+
+// fault says what a broken stream is: the caller's own cancellation, or the checker's fault.
+func (h *Host) fault(err error) error {
+	code := gate.CheckerFailed
+	switch status.Code(err) {
+	case codes.Canceled, codes.DeadlineExceeded:
+		if h.process == nil || !h.process.exited() {
+			return err
+		}
+	case codes.Internal, codes.ResourceExhausted, codes.Unimplemented, codes.InvalidArgument:
+		code = gate.CheckerProtocol
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &replayer.Fault{Code: code, Message: h.explain(err).Error()}
+}
