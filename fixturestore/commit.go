@@ -50,7 +50,7 @@ type Commit struct {
 	old     *entries // what is left of the parent
 	shared  map[fixture.Digest]uint64
 	sum     *fixture.Checksum
-	ids     fixture.IDs
+	forms   fixture.Forms
 	tree    builder
 	pending []write
 	bytes   int
@@ -173,7 +173,7 @@ func (c *Commit) accept(f *fixture.Fixture, e entry, stubs bool) error {
 	if err := c.sum.Add(f.ID, e.digest, d); err != nil {
 		return err
 	}
-	if err := c.ids.AddForm(f.ID); err != nil {
+	if err := c.forms.Add(f.ID); err != nil {
 		return err
 	}
 	return c.v.Tally.Add(f)

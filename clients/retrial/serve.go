@@ -200,8 +200,11 @@ func buildDigest() string {
 			}
 		}
 	}
-	if revision == "" {
-		return strings.TrimSpace(info.Main.Version + " " + info.Main.Sum)
+	switch {
+	case revision != "":
+		return revision + modified
+	case info.Main.Sum != "":
+		return info.Main.Version + " " + info.Main.Sum
 	}
-	return revision + modified
+	return "" // a build without a version: there is nothing to tell it by
 }

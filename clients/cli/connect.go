@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/retrial-dev/retrial/fixturestore"
+	"github.com/retrial-dev/retrial/server"
+)
+
+// defaultStore is where the server in this process keeps its file.
+const defaultStore = ".retrial/retrial.db"
+
+const maxMessageBytes = 16 << 20
+
+// connection is a way to a service: a server elsewhere, or the one in this process.
+type connection struct {
+	*grpc.ClientConn
+	close func() error
+}
+
+// connect reaches the server that the flags name. Without one it starts one in this process, with these checkers.
+func (a *app) connect(ctx context.Context, checkers map[string]server.CheckerConfig) (*connection, error) {
+	if a.server != "" {
+		conn, err := dial(a.server)
+		if err != nil {
+			return nil, usage(err)
+		}
+		return &connection{conn, conn.Close}, nil
+	}
+	return a.embed(ctx, checkers)
+}
+
+func dial(target string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
+	opts = append(opts,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)))
+	return grpc.NewClient(target, opts...)
+}
+
+// embed runs the server in this process, behind a listener in memory: the same code path as any other server.
+func (a *app) embed(ctx context.Context, checkers map[string]server.CheckerConfig) (*connection, error) {
+	c := server.Config{Checkers: checkers, DialAllow: []string{"*"}, PolicyOverride: true}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	reached := server.NewCheckers(c)
+	names := make([]string, 0, len(checkers))
+	for name := range checkers {
+		names = append(names, name)
+	}
+	reached.Start(ctx, names...) // checkers start while the file is opened
+	store, err := fixturestore.Open(a.store, fixturestore.Options{})
+	if err != nil {
+		return nil, errors.Join(err, reached.Close())
+	}
+	log := a.logger()
+	s := server.New(c, store, reached, log, nil)
+	l := bufconn.Listen(1 << 20)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	stop := func() error { return errors.Join(s.Stop(), <-served, store.Close()) }
+	conn, err := dial("passthrough:embedded", grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	return &connection{conn, func() error { return errors.Join(conn.Close(), stop()) }}, nil
+}
+
+// logger logs to stderr where that was asked for.
+func (a *app) logger() *zap.Logger {
+	if !a.verbose {
+		return zap.NewNop()
+	}
+	return newLogger(a.stderr, true)
+}
+
+// with connects, runs fn, and lets go.
+func (a *app) with(ctx context.Context, checkers map[string]server.CheckerConfig, fn func(*connection) error) error {
+	conn, err := a.connect(ctx, checkers)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(conn), conn.close())
+}
+
+// needStore keeps a command that only reads from making an empty store, in which everything is unknown.
+func (a *app) needStore() error {
+	if a.server != "" {
+		return nil
+	}
+	if _, err := os.Stat(a.store); errors.Is(err, os.ErrNotExist) {
+		return usage(errors.New("there is no store at " + filepath.Clean(a.store) + ": run or push something first, or name another one with --store or --server"))
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+)
+
+func (a *app) gateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "gate",
+		Short: "Ask whether a release may go out, and read past decisions",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.statusCommand(), a.decisionsCommand())
+	return cmd
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	req := &gatev1.GetGateStatusRequest{}
+	cmd := &cobra.Command{
+		Use:   "status --release RELEASE",
+		Short: "Say whether a release may go out: PASS, BLOCK, or UNKNOWN where there is no evidence",
+		Long: strings.TrimSpace(`
+Status answers from recorded decisions. Only PASS exits 0: a release that was never tried, whose replay did not end,
+or that was tried on another version than the newest is UNKNOWN.
+
+` + exitHelp),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if req.GetRelease() == "" {
+				return usage(errors.New("say which release: --release"))
+			}
+			if err := a.needStore(); err != nil {
+				return &exit{exitBlocked, fmt.Errorf("UNKNOWN: %w", err)}
+			}
+			return a.with(cmd.Context(), nil, func(conn *connection) error { return a.status(cmd.Context(), conn, req) })
+		},
+	}
+	cmd.Flags().StringVar(&req.Release, "release", "", "the release (mandatory)")
+	cmd.Flags().StringVar(&req.Set, "set", "", "the set (default: the only one there is)")
+	return cmd
+}
+
+func (a *app) status(ctx context.Context, conn *connection, req *gatev1.GetGateStatusRequest) error {
+	res, err := gatev1.NewGateServiceClient(conn).GetGateStatus(ctx, req)
+	if err != nil {
+		return err
+	}
+	word := strings.TrimPrefix(res.GetStatus().String(), "STATUS_")
+	switch {
+	case a.json:
+		if err := printJSON(a.stdout, res); err != nil {
+			return err
+		}
+	case a.quiet:
+		fmt.Fprintln(a.stdout, word)
+	default:
+		a.printStatus(res, word)
+	}
+	switch {
+	case res.GetStatus() == gatev1.Status_STATUS_PASS:
+		return nil
+	case res.GetDecision().GetRuling() == gatev1.Ruling_RULING_BASELINE_UNCONFIRMED:
+		return &exit{status: exitUnconfirmed}
+	default:
+		return &exit{status: exitBlocked}
+	}
+}
+
+func (a *app) printStatus(res *gatev1.GetGateStatusResponse, word string) {
+	p := newPaint(a.stdout)
+	painted := map[gatev1.Status]func(string) string{gatev1.Status_STATUS_PASS: p.green, gatev1.Status_STATUS_BLOCK: p.red}[res.GetStatus()]
+	if painted == nil {
+		painted = p.yellow
+	}
+	fmt.Fprintf(a.stdout, "%s  release %s, set %s\n", painted(word), res.GetRelease(), cmp.Or(res.GetSet(), "(none)"))
+	for _, c := range res.GetCauses() {
+		fmt.Fprintf(a.stdout, "  %s: %s\n", c.GetCode(), c.GetMessage())
+	}
+	if d := res.GetDecision(); d != nil {
+		fmt.Fprintf(a.stdout, "  %s\n  replay %s of %s, version %d, %s\n", d.GetSummary(), d.GetReplayId(), when(d.GetDecidedAt().AsTime()), d.GetVersion(), d.GetChecksum())
+	}
+}
+
+func (a *app) decisionsCommand() *cobra.Command {
+	req := &gatev1.ListDecisionsRequest{}
+	limit := 0
+	cmd := &cobra.Command{
+		Use:   "log",
+		Short: "List past decisions, newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.reading(cmd.Context(), func(conn *connection) error { return a.decisions(cmd.Context(), conn, req, limit) })
+		},
+	}
+	cmd.Flags().StringVar(&req.Release, "release", "", "only of this release")
+	cmd.Flags().StringVar(&req.Set, "set", "", "only of this set")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 50, "at most this many; 0 for all")
+	return cmd
+}
+
+func (a *app) decisions(ctx context.Context, conn *connection, req *gatev1.ListDecisionsRequest, limit int) error {
+	t := newTable(a.stdout)
+	a.head(t, "STARTED", "RELEASE", "SET", "VERSION", "RULING", "SUMMARY", "REPLAY")
+	defer t.flush()
+	for n := 0; ; {
+		res, err := gatev1.NewGateServiceClient(conn).ListDecisions(ctx, req)
+		if err != nil {
+			return err
+		}
+		for _, d := range res.GetDecisions() {
+			if n++; limit > 0 && n > limit {
+				return nil
+			}
+			if a.json {
+				if err := printJSON(a.stdout, d); err != nil {
+					return err
+				}
+				continue
+			}
+			ruling := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(d.GetRuling().String(), "RULING_")), "_", " ")
+			if d.GetRuling() == gatev1.Ruling_RULING_UNSPECIFIED {
+				ruling = "none"
+			}
+			t.row(when(d.GetStartedAt().AsTime()), cmp.Or(d.GetRelease(), "-"), d.GetSet(), fmt.Sprint(d.GetVersion()), ruling, d.GetSummary(), d.GetReplayId())
+		}
+		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,338 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	shellquote "github.com/kballard/go-shellquote"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
+	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
+
+	"github.com/retrial-dev/retrial/clients/cli/setdir"
+	"github.com/retrial-dev/retrial/clients/retrial"
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/replayer/gate"
+	"github.com/retrial-dev/retrial/server"
+)
+
+// runFlags are the flags of `retrial run`.
+type runFlags struct {
+	set                  string
+	baseline, candidate  string
+	baselineParams       []string
+	candidateParams      []string
+	policy               string
+	release              string
+	filter               string
+	author               string
+	keepGoing, derived   bool
+	caseTimeout, timeout time.Duration
+	baselineGiven        bool
+	candidateGiven       bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [DIRECTORY]",
+		Short: "Replay a fixture set against the baseline and the candidate, and rule",
+		Long: strings.TrimSpace(`
+Run tries every fixture of a set against the checker as released (the baseline, which must confirm every one) and
+as proposed (the candidate), shows what flips, and rules.
+
+The set is that of a directory with a retrial.yaml (default: the current one), which also names the two checkers;
+flags override it. With --server, the set must have been pushed to that server, and checkers are names of its
+registry or addresses that it can reach.
+
+A checker is given as a command ("./checker --strict", in this process alone), as an address ("unix:/run/c.sock",
+"127.0.0.1:9000"), or with --server by its name.
+
+` + exitHelp),
+		Example: strings.Trim(`
+  retrial run examples/promotion
+  retrial run examples/promotion --candidate-param max_age_days=30
+  retrial run . --candidate ./bin/checker-new --release "$(git rev-parse HEAD)"
+  retrial run --server 127.0.0.1:7433 --set memory-promotion --baseline stable --candidate next --release v2`, "\n"),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.baselineGiven, f.candidateGiven = cmd.Flags().Changed("baseline"), cmd.Flags().Changed("candidate")
+			dir := "."
+			switch {
+			case len(args) == 1 && f.set != "":
+				return usage(errors.New("a directory and --set exclude each other"))
+			case len(args) == 1:
+				dir = args[0]
+			}
+			return a.run(cmd.Context(), dir, f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.set, "set", "", "a set of the server, with its version: NAME or NAME@VERSION; needs no directory")
+	fl.StringVar(&f.baseline, "baseline", "", "the checker as released: a command, an address, or a registered name")
+	fl.StringVar(&f.candidate, "candidate", "", "the checker as proposed: a command, an address, or a registered name")
+	fl.StringArrayVar(&f.baselineParams, "baseline-param", nil, "a parameter of the baseline, NAME=VALUE (repeatable)")
+	fl.StringArrayVar(&f.candidateParams, "candidate-param", nil, "a parameter of the candidate, NAME=VALUE (repeatable)")
+	fl.StringVar(&f.policy, "policy", "", "rule by this policy: full, allowlist, or bounded:CLASS=N,… (default: the set's own)")
+	fl.StringVar(&f.release, "release", "", "the release that is tried: any string, such as a commit; `retrial gate status` answers for it")
+	fl.StringVar(&f.filter, "fixtures", "", "try only the fixtures whose ids match this glob; no evidence for a release")
+	fl.StringVar(&f.author, "author", "", "who commits the set to the store in this process (default: $RETRIAL_AUTHOR, or the user's name)")
+	fl.BoolVar(&f.keepGoing, "keep-going", false, "try the candidate even if the baseline is not confirmed")
+	fl.BoolVar(&f.derived, "derived", false, "try the fixtures of the group \"derived\" as well; they never gate")
+	fl.DurationVar(&f.caseTimeout, "case-timeout", 30*time.Second, "how long a checker may leave every case unanswered")
+	fl.DurationVar(&f.timeout, "timeout", 30*time.Minute, "how long the whole run may take")
+	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{"full", "allowlist", "bounded:"}, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, dir string, f runFlags) error {
+	req, err := f.request()
+	if err != nil {
+		return usage(err)
+	}
+	if f.set != "" {
+		return a.runStored(ctx, f, req)
+	}
+	config, err := setdir.ReadConfig(dir)
+	if err != nil {
+		return err
+	}
+	checkers, err := a.checkersOf(dir, config, f, req)
+	if err != nil {
+		return usage(err)
+	}
+	// The files are read while the checkers start.
+	type loaded struct {
+		set *setdir.Set
+		err error
+	}
+	load := make(chan loaded, 1)
+	go func() {
+		set, err := setdir.LoadWith(dir, config)
+		if err == nil {
+			err = set.CheckChecksum()
+		}
+		load <- loaded{set, err}
+	}()
+	return a.with(ctx, checkers, func(conn *connection) error {
+		l := <-load
+		if l.err != nil {
+			return l.err
+		}
+		v, err := a.publish(ctx, conn, l.set, f)
+		if err != nil {
+			return err
+		}
+		req.Set, req.Version, req.Checksum = v.GetSet(), v.GetNumber(), l.set.Checksum
+		return a.replay(ctx, conn, req)
+	})
+}
+
+// runStored runs over a set that the store has.
+func (a *app) runStored(ctx context.Context, f runFlags, req *replayv1.ReplayRequest) error {
+	name, version, versioned := strings.Cut(f.set, "@")
+	req.Set = name
+	if versioned {
+		n, err := strconv.ParseUint(version, 10, 64)
+		if err != nil || n == 0 {
+			return usage(fmt.Errorf("--set %s: %q is no version number", f.set, version))
+		}
+		req.Version = n
+	}
+	if !f.baselineGiven || !f.candidateGiven {
+		return usage(errors.New("--set needs --baseline and --candidate"))
+	}
+	checkers, err := a.checkersOf(".", setdir.Config{}, f, req)
+	if err != nil {
+		return usage(err)
+	}
+	if err := a.needStore(); err != nil {
+		return err
+	}
+	return a.with(ctx, checkers, func(conn *connection) error { return a.replay(ctx, conn, req) })
+}
+
+// request gives the part of the request that the flags alone decide.
+func (f runFlags) request() (*replayv1.ReplayRequest, error) {
+	if f.release != "" && f.filter != "" {
+		return nil, errors.New("--release and --fixtures exclude each other: a run over some of the fixtures is no evidence for a release")
+	}
+	if f.caseTimeout <= 0 || f.timeout <= 0 {
+		return nil, errors.New("a timeout is more than nothing")
+	}
+	req := &replayv1.ReplayRequest{
+		Release: f.release, Filter: f.filter, KeepGoing: f.keepGoing, IncludeDerived: f.derived,
+		CaseTimeout: durationpb.New(f.caseTimeout), RunTimeout: durationpb.New(f.timeout),
+	}
+	if f.policy != "" {
+		p, err := gate.ParsePolicy(f.policy)
+		if err != nil {
+			return nil, fmt.Errorf("--policy: %w", err)
+		}
+		req.Policy = server.PolicyToProto(p)
+	}
+	return req, nil
+}
+
+// Names of the two checkers in the registry of the server in this process.
+const (
+	baselineName  = "baseline"
+	candidateName = "candidate"
+)
+
+// checkersOf sets both checkers of a request. It gives the configuration of those that this process starts or dials.
+func (a *app) checkersOf(dir string, c setdir.Config, f runFlags, req *replayv1.ReplayRequest) (map[string]server.CheckerConfig, error) {
+	own := map[string]server.CheckerConfig{}
+	for _, side := range []struct {
+		name, flag string
+		given      bool
+		params     []string
+		config     setdir.CheckerConfig
+		ref        **replayv1.CheckerRef
+	}{
+		{baselineName, f.baseline, f.baselineGiven, f.baselineParams, c.Baseline, &req.Baseline},
+		{candidateName, f.candidate, f.candidateGiven, f.candidateParams, c.Candidate, &req.Candidate},
+	} {
+		config, at := side.config, dir
+		if side.given {
+			given, err := a.parseChecker(side.flag)
+			if err != nil {
+				return nil, fmt.Errorf("--%s: %w", side.name, err)
+			}
+			given.Parameters = config.Parameters
+			config, at = given, "."
+		}
+		params, err := config.ParameterValues()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", side.name, err)
+		}
+		if err := addParams(params, side.params); err != nil {
+			return nil, fmt.Errorf("--%s-param: %w", side.name, err)
+		}
+		*side.ref = &replayv1.CheckerRef{Parameters: params}
+		if err := a.refer(*side.ref, side.name, config, at, own); err != nil {
+			return nil, err
+		}
+	}
+	return own, nil
+}
+
+// refer points a reference at a checker: at the server's own, or at one of this process.
+func (a *app) refer(ref *replayv1.CheckerRef, name string, c setdir.CheckerConfig, dir string, own map[string]server.CheckerConfig) error {
+	switch {
+	case c.Name != "" && a.server == "":
+		return fmt.Errorf("%s: %q is the name of a registered checker, and without --server there is no registry", name, c.Name)
+	case c.Name != "":
+		ref.Checker = &replayv1.CheckerRef_Name{Name: c.Name}
+	case c.Address != "":
+		ref.Checker = &replayv1.CheckerRef_Address{Address: c.Address}
+	case len(c.Command) == 0:
+		return fmt.Errorf("no %s: give one in %s or with --%s", name, setdir.ConfigFile, name)
+	case a.server != "":
+		return fmt.Errorf("%s: a server starts no command of a caller; name a checker of its registry, or the address of one", name)
+	default:
+		own[name] = server.CheckerConfig{Command: c.Command, Env: c.Env, Dir: dir}
+		ref.Checker = &replayv1.CheckerRef_Name{Name: name}
+	}
+	return nil
+}
+
+var addressForm = regexp.MustCompile(`^(unix|dns|ipv4|ipv6|passthrough):\S+$|^[^\s/:]+:[0-9]+$|^\[[0-9a-fA-F:]+\]:[0-9]+$`)
+
+// parseChecker reads the value of --baseline or --candidate.
+func (a *app) parseChecker(s string) (setdir.CheckerConfig, error) {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return setdir.CheckerConfig{}, errors.New("it is empty")
+	case addressForm.MatchString(s):
+		return setdir.CheckerConfig{Address: s}, nil
+	case a.server != "":
+		return setdir.CheckerConfig{Name: s}, nil
+	}
+	argv, err := shellquote.Split(s)
+	if err != nil {
+		return setdir.CheckerConfig{}, fmt.Errorf("%q: %w", s, err)
+	}
+	return setdir.CheckerConfig{Command: argv}, nil
+}
+
+// addParams adds NAME=VALUE pairs. A value that is no JSON is a string.
+func addParams(to map[string]string, pairs []string) error {
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("%q is not NAME=VALUE", pair)
+		}
+		if _, err := fixture.Canonicalize(nil, []byte(value)); err != nil {
+			value = string(fixture.AppendString(nil, strings.ToValidUTF8(value, "\uFFFD")))
+		}
+		to[name] = value
+	}
+	return nil
+}
+
+// publish makes sure that the service has the directory's set, and gives its version. The server in this process is given
+// it; another server must have been given it by `retrial fixtures push`, so that nothing changes there by the way.
+func (a *app) publish(ctx context.Context, conn *connection, set *setdir.Set, f runFlags) (*fixturev1.Version, error) {
+	newest, err := findNewest(ctx, conn, set.Config.Set)
+	if err != nil {
+		return nil, err
+	}
+	if newest != nil && same(newest, set) {
+		return newest, nil
+	}
+	if a.server != "" {
+		return nil, &exit{exitInvalid, fmt.Errorf("the newest version of %q on the server is not what stands in %s: run `retrial fixtures push %s --server %s` first", set.Config.Set, set.Dir, set.Dir, a.server)}
+	}
+	author, err := authorOf(f.author)
+	if err != nil {
+		return nil, err
+	}
+	v, err := push(ctx, conn, set, newest, pushOptions{author: author, reason: "retrial run", progress: a.progress()})
+	if err != nil {
+		if s := statusIn(err); s != nil && newest != nil {
+			return nil, &exit{exitInvalid, fmt.Errorf("%s differs from version %d of %q in %s, and cannot be committed by a run: %s\nIf the change is meant, commit it with its reasons: `retrial fixtures push %s --help`", set.Dir, newest.GetNumber(), set.Config.Set, a.store, s.Message(), set.Dir)}
+		}
+		return nil, err
+	}
+	return v, nil
+}
+
+// replay runs a replay and prints it.
+func (a *app) replay(ctx context.Context, conn *connection, req *replayv1.ReplayRequest) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, err := retrial.StartReplay(ctx, conn, req)
+	if err != nil {
+		return err
+	}
+	out := a.report()
+	for event := range r.Events() {
+		if err := out.event(event); err != nil {
+			return err
+		}
+	}
+	if err := out.close(); err != nil {
+		return err
+	}
+	d, err := r.Decision()
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.GetRuling() == gatev1.Ruling_RULING_PASS:
+		return nil
+	case d.GetRuling() == gatev1.Ruling_RULING_BASELINE_UNCONFIRMED:
+		return &exit{status: exitUnconfirmed}
+	default:
+		return &exit{status: exitBlocked}
+	}
+}

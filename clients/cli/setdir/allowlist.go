@@ -1,0 +1,93 @@
+package setdir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/replayer/gate"
+)
+
+type allowlistEntry struct {
+	FixtureID string          `json:"fixture_id"`
+	Old       *allowedOutcome `json:"old"`
+	New       *allowedOutcome `json:"new"`
+	Reason    string          `json:"reason"`
+	Owner     string          `json:"owner"`
+	ExpiresAt string          `json:"expires_at"`
+}
+
+type allowedOutcome struct {
+	Verdict    string  `json:"verdict"`
+	ReasonCode *string `json:"reason_code"`
+}
+
+// readAllowlist reads allowlist.json: {"allowlist": [{fixture_id, old, new, reason, owner, expires_at}, …]}. It reports
+// everything that is wrong at once. A file that is not there is an empty list.
+func readAllowlist(file string) ([]gate.Entry, error) {
+	src, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc, err := fixture.Canonicalize(nil, src)
+	if err != nil {
+		return nil, locate(file, src, 1, fixture.NewError(fixture.CodeInvalid, "", "", err))
+	}
+	list, ok := fixture.Lookup(doc, "allowlist")
+	n := 0
+	for range fixture.Members(doc) {
+		n++
+	}
+	if !ok || n != 1 || list[0] != '[' {
+		return nil, fixture.NewError(fixture.CodeInvalid, "", file, errors.New(`expected an object with one member, "allowlist": [entries]`))
+	}
+	var out []gate.Entry
+	var errs []error
+	i := 0
+	for raw := range fixture.Items(list) {
+		i++
+		e, err := readEntry(raw)
+		if err != nil {
+			errs = append(errs, fixture.NewError(fixture.CodeInvalid, "", fmt.Sprintf("%s: entry %d (%.80q)", file, i, e.FixtureID), err))
+		}
+		out = append(out, e)
+	}
+	return out, errors.Join(errs...)
+}
+
+func readEntry(raw []byte) (gate.Entry, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	var e allowlistEntry
+	err := dec.Decode(&e)
+	out := gate.Entry{FixtureID: e.FixtureID, Reason: e.Reason, Owner: e.Owner}
+	if err != nil {
+		return out, fmt.Errorf("%w; an entry has fixture_id, old, new, reason, owner, expires_at", err)
+	}
+	errs := []error{e.Old.outcome("old", &out.Old), e.New.outcome("new", &out.New)}
+	if e.ExpiresAt != "" {
+		if out.ExpiresAt, err = time.Parse(time.RFC3339, e.ExpiresAt); err != nil {
+			errs = append(errs, fmt.Errorf("expires_at: %.80q is not an instant such as 2026-12-31T00:00:00Z", e.ExpiresAt))
+			out.ExpiresAt = time.Time{}
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (o *allowedOutcome) outcome(field string, to *fixture.Outcome) error {
+	if o == nil {
+		return fmt.Errorf("%s: missing: an entry names the old and the new outcome", field)
+	}
+	if o.ReasonCode == nil {
+		return fmt.Errorf("%s: reason_code is missing: without it the entry would be too wide (say \"\" for none)", field)
+	}
+	*to = fixture.Outcome{Verdict: o.Verdict, ReasonCode: *o.ReasonCode}
+	return nil
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+)
+
+// Config is a server's configuration. Its field comments are its manual; durations are written as "30s".
+type Config struct {
+	// Listen is the address to listen at: "unix:/run/retrial.sock" or "127.0.0.1:7433". An address that other machines
+	// reach needs Insecure.
+	Listen string `yaml:"listen"`
+	// Insecure admits an address that other machines reach. Nothing on it is encrypted or authenticated.
+	Insecure bool `yaml:"insecure"`
+	// Store is the path of the database file.
+	Store string `yaml:"store"`
+	// Reflection lets clients such as grpcurl ask for the contract.
+	Reflection bool `yaml:"reflection"`
+	// Checkers are the checkers that runs can name.
+	Checkers map[string]CheckerConfig `yaml:"checkers"`
+	// DialAllow are globs over the addresses that a run may name instead of a checker, such as "127.0.0.1:*". "*" alone
+	// admits any; empty admits none.
+	DialAllow []string `yaml:"dial_allow"`
+	// PolicyOverride lets a run rule by a policy of its own in place of the version's.
+	PolicyOverride bool `yaml:"policy_override"`
+	// Limits bound what callers can ask for.
+	Limits Limits `yaml:"limits"`
+}
+
+// CheckerConfig says how a checker is reached: by exactly one of Command and Address.
+type CheckerConfig struct {
+	// Command starts the checker as a child process: the program and its arguments. "retrial" is this program itself.
+	Command []string `yaml:"command"`
+	// Dir is the working directory of Command; a relative program is looked up in it.
+	Dir string `yaml:"dir"`
+	// Env is added to the minimal environment of Command, as NAME=value.
+	Env []string `yaml:"env"`
+	// Address is where the checker listens: "unix:/run/checker.sock" or "127.0.0.1:9000".
+	Address string `yaml:"address"`
+}
+
+// Limits bound what callers can ask for. Zero takes the default.
+type Limits struct {
+	// MessageBytes bounds one message. Default 16 MiB.
+	MessageBytes int `yaml:"message_bytes"`
+	// Streams bounds the calls under way on one connection. Default 100.
+	Streams uint32 `yaml:"streams"`
+	// RequestsPerSecond bounds the calls that begin, over all connections. Default 1,000.
+	RequestsPerSecond float64 `yaml:"requests_per_second"`
+	// Replays bounds the replays under way. Default 8.
+	Replays int `yaml:"replays"`
+	// CaseTimeout bounds how long a run can let a checker leave every case unanswered. Default 5 min.
+	CaseTimeout time.Duration `yaml:"case_timeout"`
+	// RunTimeout bounds how long a run can take. Default 2 h.
+	RunTimeout time.Duration `yaml:"run_timeout"`
+	// StopTimeout is how long calls under way may take to end when the server stops. Default 10 s.
+	StopTimeout time.Duration `yaml:"stop_timeout"`
+}
+
+// WithDefaults fills in what is zero.
+func (l Limits) WithDefaults() Limits {
+	orDefault(&l.MessageBytes, 16<<20)
+	orDefault(&l.Streams, 100)
+	orDefault(&l.RequestsPerSecond, 1000)
+	orDefault(&l.Replays, 8)
+	orDefault(&l.CaseTimeout, 5*time.Minute)
+	orDefault(&l.RunTimeout, 2*time.Hour)
+	orDefault(&l.StopTimeout, 10*time.Second)
+	return l
+}
+
+func orDefault[T comparable](v *T, d T) {
+	if *v == *new(T) {
+		*v = d
+	}
+}
+
+// ReadConfig reads a configuration file. Unknown keys, and keys that stand twice, are errors with their line. Paths in
+// it are relative to its directory.
+func ReadConfig(file string) (Config, error) {
+	var c Config
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return c, fixture.NewError(fixture.CodeInvalid, "read configuration", "", err)
+	}
+	if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
+		return c, fixture.NewError(fixture.CodeInvalid, "read configuration", file, errors.New(yaml.FormatError(err, false, true)))
+	}
+	dir := filepath.Dir(file)
+	if c.Store != "" && !filepath.IsAbs(c.Store) {
+		c.Store = filepath.Join(dir, c.Store)
+	}
+	for name, checker := range c.Checkers {
+		if !filepath.IsAbs(checker.Dir) {
+			checker.Dir = filepath.Join(dir, checker.Dir)
+			c.Checkers[name] = checker
+		}
+	}
+	return c, nil
+}
+
+// Validate reports everything that is wrong with c at once.
+func (c Config) Validate() error {
+	var errs []error
+	refuse := func(field, format string, args ...any) {
+		errs = append(errs, &fixture.Error{Code: fixture.CodeInvalid, Op: "configuration", Field: field, Err: fmt.Errorf(format, args...)})
+	}
+	if c.Listen != "" && !c.Insecure && !local(c.Listen) {
+		refuse("listen", "other machines reach %q, and nothing on it is encrypted or authenticated; say \"insecure: true\" if that is meant", c.Listen)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Checkers)) {
+		checker := c.Checkers[name]
+		if err := fixture.CheckName(name, 128); err != nil {
+			refuse("checkers", "name %.40q: %w", name, err)
+		}
+		if (len(checker.Command) == 0) == (checker.Address == "") {
+			refuse("checkers."+name, "exactly one of command and address is needed")
+		}
+		if len(checker.Command) == 0 && len(checker.Env) > 0 {
+			refuse("checkers."+name, "env is for a command")
+		}
+	}
+	for _, glob := range c.DialAllow {
+		if _, err := path.Match(glob, ""); err != nil {
+			refuse("dial_allow", "%q: %w", glob, err)
+		}
+	}
+	l := c.Limits
+	if l.MessageBytes < 0 || l.RequestsPerSecond < 0 || l.Replays < 0 || l.CaseTimeout < 0 || l.RunTimeout < 0 || l.StopTimeout < 0 {
+		refuse("limits", "a limit is negative")
+	}
+	return errors.Join(errs...)
+}
+
+// local says whether only this machine reaches an address.
+func local(address string) bool {
+	if strings.HasPrefix(address, "unix:") {
+		return true
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/retrial-dev/retrial/fixturestore"
+	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	"github.com/retrial-dev/retrial/replayer/fixture"
+)
+
+// gates implements GateService.
+type gates struct {
+	gatev1.UnimplementedGateServiceServer
+	store   *fixturestore.Store
+	running func(seq uint64) bool
+}
+
+// GetGateStatus implements the service.
+func (g *gates) GetGateStatus(_ context.Context, req *gatev1.GetGateStatusRequest) (*gatev1.GetGateStatusResponse, error) {
+	if req.GetRelease() == "" {
+		return nil, invalid("release", errors.New("missing"))
+	}
+	set, err := g.set(req.GetSet())
+	if err != nil {
+		return nil, err
+	}
+	out := &gatev1.GetGateStatusResponse{Release: req.GetRelease(), Set: set, Status: gatev1.Status_STATUS_UNKNOWN}
+	if set == "" {
+		out.Causes = unknown("NO_SET", "the server keeps no fixture set")
+		return out, nil
+	}
+	newest, err := g.store.Newest(set)
+	if fixture.CodeOf(err) == fixture.CodeNotFound {
+		out.Causes = unknown("NO_SET", fmt.Sprintf("there is no set %q", set))
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.NewestVersion = newest.Number
+	return out, g.stand(out, newest)
+}
+
+// set finds the set that is meant where none is named: the only one. It gives an empty name where there is none at all.
+func (g *gates) set(name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	sets, err := g.store.Sets("", 2)
+	switch {
+	case err != nil:
+		return "", err
+	case len(sets) == 0:
+		return "", nil
+	case len(sets) > 1:
+		return "", invalid("set", errors.New("the server keeps several sets; say which is meant"))
+	}
+	return sets[0].Set, nil
+}
+
+func unknown(code, message string) []*gatev1.Cause {
+	return []*gatev1.Cause{{Code: code, Count: 1, Message: message}}
+}
+
+// stand gives the standing of a release, from its newest replay and nothing else. Absence of evidence is never a pass.
+func (g *gates) stand(out *gatev1.GetGateStatusResponse, newest *fixturestore.Version) error {
+	r, err := g.store.NewestReplay(out.GetRelease(), out.GetSet())
+	if err != nil {
+		return err
+	}
+	switch {
+	case r == nil:
+		out.Causes = unknown("NEVER_TRIED", fmt.Sprintf("release %q was never tried against %q", out.GetRelease(), out.GetSet()))
+		return nil
+	case r.State == fixturestore.Running && g.running(r.Seq):
+		out.Causes = unknown("RUNNING", fmt.Sprintf("replay %s has not ended yet", r.ID))
+		return nil
+	case r.State == fixturestore.Running:
+		out.Causes = unknown("CUT", fmt.Sprintf("replay %s never ended: its server stopped", r.ID))
+		return nil
+	case r.State == fixturestore.Failed:
+		out.Causes = unknown("FAILED", fmt.Sprintf("replay %s came to no decision: %s", r.ID, r.Error))
+		return nil
+	}
+	d, err := decisionOf(r)
+	if err != nil {
+		return err
+	}
+	out.Decision = d
+	switch {
+	case d.GetVersion() != newest.Number:
+		out.Causes = unknown("OUTDATED", fmt.Sprintf("the newest evidence is on version %d of %q, and version %d is the newest", d.GetVersion(), out.GetSet(), newest.Number))
+	case d.GetPartial():
+		out.Causes = unknown("PARTIAL", "the newest replay tried only some of the fixtures")
+	case d.GetRuling() == gatev1.Ruling_RULING_PASS:
+		out.Status = gatev1.Status_STATUS_PASS
+	default:
+		out.Status, out.Causes = gatev1.Status_STATUS_BLOCK, d.GetCauses()
+	}
+	return nil
+}
+
+// decisionOf reads a recorded decision, and holds it against the record that it stands in.
+func decisionOf(r *fixturestore.Replay) (*gatev1.Decision, error) {
+	var d gatev1.Decision
+	err := proto.Unmarshal(r.Decision, &d)
+	if err == nil && (d.GetReplayId() != r.ID || d.GetRelease() != r.Release || d.GetSet() != r.Set || d.GetVersion() != r.Version) {
+		err = errors.New("it belongs to another replay")
+	}
+	if err != nil {
+		return nil, fixture.NewError(fixture.CodeCorrupt, "read decision of", r.ID, err)
+	}
+	return &d, nil
+}
+
+// ListDecisions implements the service.
+func (g *gates) ListDecisions(_ context.Context, req *gatev1.ListDecisionsRequest) (*gatev1.ListDecisionsResponse, error) {
+	before, err := parseNumberToken(req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	limit := pageSize(req.GetPageSize())
+	records, err := g.store.Replays(req.GetSet(), req.GetRelease(), before, limit+1)
+	if err != nil {
+		return nil, err
+	}
+	out := &gatev1.ListDecisionsResponse{}
+	if len(records) > limit {
+		records = records[:limit]
+		out.NextPageToken = numberToken(records[limit-1].Seq)
+	}
+	for _, r := range records {
+		d, err := g.listed(r)
+		if err != nil {
+			return nil, err
+		}
+		out.Decisions = append(out.Decisions, d)
+	}
+	return out, nil
+}
+
+// listed gives a record as it stands in a list: a replay without a decision is there as well, without a ruling.
+func (g *gates) listed(r *fixturestore.Replay) (*gatev1.Decision, error) {
+	if r.State == fixturestore.Decided {
+		d, err := decisionOf(r)
+		if d != nil {
+			d.Findings = nil
+		}
+		return d, err
+	}
+	d := &gatev1.Decision{ReplayId: r.ID, Release: r.Release, Set: r.Set, Version: r.Version, StartedAt: timestamp(r.StartedAt)}
+	switch {
+	case r.State == fixturestore.Failed:
+		d.Summary = "no decision: " + r.Error
+	case g.running(r.Seq):
+		d.Summary = "no decision: it has not ended yet"
+	default:
+		d.Summary = "no decision: its server stopped"
+	}
+	return d, nil
+}

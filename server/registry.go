@@ -1,0 +1,180 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
+	registryv1 "github.com/retrial-dev/retrial/gen/retrial/registry/v1"
+	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/checkerhost"
+)
+
+// Checkers reaches the checkers of a configuration. Safe for concurrent use.
+type Checkers struct {
+	registryv1.UnimplementedRegistryServiceServer
+	checkers  map[string]CheckerConfig
+	dialAllow []string
+
+	mu   sync.Mutex // guards warm
+	warm map[string]chan warmed
+}
+
+type warmed struct {
+	host *checkerhost.Host
+	err  error
+}
+
+// NewCheckers takes a valid configuration. It starts and dials none.
+func NewCheckers(c Config) *Checkers {
+	return &Checkers{checkers: c.Checkers, dialAllow: c.DialAllow, warm: map[string]chan warmed{}}
+}
+
+// Start begins to open checkers, so that they are ready when a run asks for them. Each is handed to one run; those that
+// no run asks for are let go by Close.
+func (r *Checkers) Start(ctx context.Context, names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range names {
+		c, ok := r.checkers[name]
+		if !ok || r.warm[name] != nil {
+			continue
+		}
+		ready := make(chan warmed, 1)
+		r.warm[name] = ready
+		go func() {
+			h, err := c.open(ctx)
+			ready <- warmed{h, err}
+		}()
+	}
+}
+
+// Close lets go of the checkers that no run has asked for.
+func (r *Checkers) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, ready := range r.warm {
+		if w := <-ready; w.host != nil {
+			errs = append(errs, w.host.Close())
+		}
+	}
+	r.warm = map[string]chan warmed{}
+	return errors.Join(errs...)
+}
+
+// open reaches the checker that a caller names. It never starts anything but a command of the configuration.
+func (r *Checkers) open(ctx context.Context, ref *replayv1.CheckerRef) (*checkerhost.Host, error) {
+	switch c := ref.GetChecker().(type) {
+	case *replayv1.CheckerRef_Name:
+		return r.named(ctx, c.Name)
+	case *replayv1.CheckerRef_Address:
+		if !r.admits(c.Address) {
+			return nil, fixture.NewError(fixture.CodeDenied, "dial", fmt.Sprintf("%.120q", c.Address), errors.New("the server's configuration (dial_allow) does not admit this address"))
+		}
+		return checkerhost.Dial(ctx, c.Address)
+	default:
+		return nil, invalid("checker", errors.New("a checker needs a name or an address"))
+	}
+}
+
+func (r *Checkers) named(ctx context.Context, name string) (*checkerhost.Host, error) {
+	c, ok := r.checkers[name]
+	if !ok {
+		known := "it knows none"
+		if len(r.checkers) > 0 {
+			known = "it knows " + strings.Join(slices.Sorted(maps.Keys(r.checkers)), ", ")
+		}
+		return nil, fixture.NewError(fixture.CodeNotFound, "find checker", fmt.Sprintf("%.120q", name), fmt.Errorf("the server has no such checker; %s", known))
+	}
+	r.mu.Lock()
+	ready := r.warm[name]
+	delete(r.warm, name)
+	r.mu.Unlock()
+	if ready != nil {
+		w := <-ready
+		return w.host, w.err
+	}
+	return c.open(ctx)
+}
+
+func (r *Checkers) admits(address string) bool {
+	return slices.ContainsFunc(r.dialAllow, func(glob string) bool {
+		ok, err := path.Match(glob, address)
+		return glob == "*" || ok && err == nil
+	})
+}
+
+// open launches or dials.
+func (c CheckerConfig) open(ctx context.Context) (*checkerhost.Host, error) {
+	if c.Address != "" {
+		return checkerhost.Dial(ctx, c.Address)
+	}
+	cmd := checkerhost.Command{Argv: c.Command, Dir: c.Dir, Env: c.Env}
+	if c.Command[0] == selfName {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fixture.NewError(fixture.CodeUnavailable, "launch checker", selfName, err)
+		}
+		cmd.Argv = append([]string{self}, c.Command[1:]...)
+		cmd.Arg0 = selfName
+	}
+	return checkerhost.Launch(ctx, cmd)
+}
+
+// selfName stands for this program in a command: it carries the reference checkers.
+const selfName = "retrial"
+
+func (r *Checkers) describe(name string) *registryv1.RegisteredChecker {
+	out := &registryv1.RegisteredChecker{Name: name, Transport: registryv1.Transport_TRANSPORT_LAUNCHED}
+	if a := r.checkers[name].Address; a != "" {
+		out.Transport, out.Address = registryv1.Transport_TRANSPORT_DIALLED, a
+	}
+	return out
+}
+
+// ListCheckers implements registryv1.RegistryServiceServer.
+func (r *Checkers) ListCheckers(_ context.Context, req *registryv1.ListCheckersRequest) (*registryv1.ListCheckersResponse, error) {
+	after, err := parseToken(req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(r.checkers))
+	names = slices.DeleteFunc(names, func(n string) bool { return n <= after })
+	out := &registryv1.ListCheckersResponse{}
+	limit := pageSize(req.GetPageSize())
+	for _, name := range names[:min(limit, len(names))] {
+		out.Checkers = append(out.Checkers, r.describe(name))
+	}
+	if len(names) > limit {
+		out.NextPageToken = token(names[limit-1])
+	}
+	return out, nil
+}
+
+// DescribeChecker implements registryv1.RegistryServiceServer.
+func (r *Checkers) DescribeChecker(ctx context.Context, req *registryv1.DescribeCheckerRequest) (*registryv1.DescribeCheckerResponse, error) {
+	h, err := r.named(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	out := &registryv1.DescribeCheckerResponse{Checker: r.describe(req.GetName()), Description: h.Description()}
+	return out, h.Close()
+}
+
+// Describe launches or dials a checker, and gives what it says about itself.
+func Describe(ctx context.Context, c CheckerConfig) (*checkerv1.DescribeResponse, error) {
+	h, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.Description(), h.Close()
+}

@@ -1,0 +1,36 @@
+package server
+
+import (
+	"time"
+
+	"github.com/retrial-dev/retrial/fixturestore"
+	"github.com/retrial-dev/retrial/replayer"
+	"github.com/retrial-dev/retrial/stub"
+)
+
+// source is a stored version as the replayer reads it.
+type source struct{ blocks *fixturestore.Blocks }
+
+// Blocks implements replayer.Source.
+func (s *source) Blocks() int { return s.blocks.Len() }
+
+// Block implements replayer.Source.
+func (s *source) Block(i int, fn func(replayer.Case) error) error {
+	return s.blocks.ReadBlock(i, func(e fixturestore.Entry) error {
+		c := replayer.Case{Position: e.Position, Fixture: e.Fixture, Digest: e.Digest, StubDigest: e.StubDigest}
+		if e.Stubs == nil {
+			return fn(c)
+		}
+		stubs, err := stub.Split(e.Stubs)
+		if err != nil {
+			return err
+		}
+		for _, s := range stubs {
+			c.Stubs = append(c.Stubs, replayer.Stub{Call: s.Call, Value: s.Value})
+			if at, ok := s.Recording.ExpiresAt(); ok && (c.Expiring.At.IsZero() || at.Before(c.Expiring.At)) {
+				c.Expiring = replayer.Expiry{Call: s.Call, Owner: s.Recording.Owner, At: at.In(time.UTC)}
+			}
+		}
+		return fn(c)
+	})
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+)
+
+// ErrorDomain is the domain of every ErrorInfo.
+const ErrorDomain = "retrial.dev"
+
+// statuses maps each domain code to its status and the reason of its ErrorInfo. It is the only such map.
+var statuses = map[fixture.Code]struct {
+	code   codes.Code
+	reason string
+}{
+	fixture.CodeUnknown:      {codes.Internal, "INTERNAL"},
+	fixture.CodeInvalid:      {codes.InvalidArgument, "INVALID"},
+	fixture.CodeNotFound:     {codes.NotFound, "NOT_FOUND"},
+	fixture.CodeExists:       {codes.AlreadyExists, "ALREADY_EXISTS"},
+	fixture.CodeConflict:     {codes.Aborted, "CONFLICT"},
+	fixture.CodePrecondition: {codes.FailedPrecondition, "PRECONDITION"},
+	fixture.CodeCorrupt:      {codes.DataLoss, "CORRUPT"},
+	fixture.CodeUnavailable:  {codes.Unavailable, "UNAVAILABLE"},
+	fixture.CodeDenied:       {codes.PermissionDenied, "DENIED"},
+	fixture.CodeBusy:         {codes.ResourceExhausted, "BUSY"},
+	fixture.CodeTooLarge:     {codes.InvalidArgument, "TOO_LARGE"},
+}
+
+// maxErrorText bounds the message of a status, which travels in a trailer.
+const maxErrorText = 6 << 10
+
+// toStatus turns a domain error into a status. An error that the domain does not know is logged, and the caller is told
+// nothing of it.
+func toStatus(log *zap.Logger, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return status.FromContextError(err).Err()
+	}
+	code := fixture.CodeOf(err)
+	if code == fixture.CodeUnknown {
+		if s, ok := status.FromError(err); ok {
+			return s.Err()
+		}
+		log.Error("internal error", zap.Error(err))
+		return withDetails(status.New(codes.Internal, "internal error; the server's log says more"), statuses[code].reason, nil)
+	}
+	msg := err.Error()
+	if len(msg) > maxErrorText {
+		msg = msg[:maxErrorText] + "… (cut)"
+	}
+	m := statuses[code]
+	if code == fixture.CodeCorrupt {
+		log.Error("damaged store", zap.Error(err))
+	}
+	return withDetails(status.New(m.code, msg), m.reason, err)
+}
+
+func withDetails(s *status.Status, reason string, err error) error {
+	info := &errdetails.ErrorInfo{Reason: reason, Domain: ErrorDomain}
+	var e *fixture.Error
+	if errors.As(err, &e) && e.Field != "" {
+		violation := &errdetails.BadRequest_FieldViolation{Field: e.Field, Description: e.Err.Error()}
+		if with, detailErr := s.WithDetails(info, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{violation}}); detailErr == nil {
+			return with.Err()
+		}
+	}
+	if with, detailErr := s.WithDetails(info); detailErr == nil {
+		return with.Err()
+	}
+	return s.Err()
+}
+
+func invalid(field string, err error) error {
+	return &fixture.Error{Code: fixture.CodeInvalid, Op: "request", Field: field, Err: err}
+}
