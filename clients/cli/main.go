@@ -38,8 +38,11 @@ func Main(args []string, stdout, stderr io.Writer) int {
 // errorText gives an error as a person reads it: a status without its code, since the exit status says that.
 func errorText(err error) string {
 	var e *exit
-	if errors.As(err, &e) && e.err == nil {
-		return ""
+	if errors.As(err, &e) {
+		if e.err == nil {
+			return ""
+		}
+		err = e.err
 	}
 	s := statusIn(err)
 	switch {

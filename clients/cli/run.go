@@ -11,6 +11,7 @@ import (
 
 	shellquote "github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
@@ -103,7 +104,7 @@ func (a *app) run(ctx context.Context, dir string, f runFlags) error {
 	}
 	config, err := setdir.ReadConfig(dir)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	checkers, err := a.checkersOf(dir, config, f, req)
 	if err != nil {
@@ -324,6 +325,9 @@ func (a *app) replay(ctx context.Context, conn *connection, req *replayv1.Replay
 		return err
 	}
 	d, err := r.Decision()
+	if s := statusIn(err); s != nil && s.Code() == codes.InvalidArgument {
+		return &exit{exitUsage, err} // it is the request that is wrong: the set was accepted before
+	}
 	if err != nil {
 		return err
 	}

@@ -182,14 +182,14 @@ func (p *process) startError(err error) error {
 	}
 	printed := p.stdout.String()
 	switch {
+	case printed != "" && strings.Contains(err.Error(), "Unrecognized remote plugin message"):
+		return p.withStderr("its stdout carries the handshake and nothing else (a checker logs to stderr), but it printed:\n" + printed)
 	case p.exitedSoon():
 		msg := fmt.Sprintf("it ended before its handshake: %s", exitText(p.waitErr))
 		if printed != "" {
 			msg += "; it printed on stdout:\n" + printed
 		}
 		return p.withStderr(msg)
-	case printed != "" && strings.Contains(err.Error(), "Unrecognized remote plugin message"):
-		return p.withStderr("its stdout carries the handshake and nothing else (a checker logs to stderr), but it printed:\n" + printed)
 	default:
 		return p.withStderr(clean(err.Error(), 500))
 	}

@@ -491,7 +491,7 @@ type Case struct {
 	CaseId uint64 `protobuf:"varint,1,opt,name=case_id,json=caseId,proto3" json:"case_id,omitempty"`
 	// The frozen input: one JSON object in UTF-8, with `scope` among its members where the fixture has one.
 	//
-	// Numbers keep their literal: read them without rounding where more than 53 bits matter.
+	// It is in canonical form: members in the order of RFC 8785, each once, and no white space. Numbers keep their literal: read them without rounding where more than 53 bits matter.
 	Input []byte `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`
 	// The values that stand in for the checker's model calls. Sorted by call, each call once.
 	Stubs         []*Stub `protobuf:"bytes,3,rep,name=stubs,proto3" json:"stubs,omitempty"`
