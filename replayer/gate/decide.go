@@ -216,15 +216,14 @@ func causesOf(counts map[Code]uint64, e Evidence, over []Cause) []Cause {
 			continue
 		}
 		known++
-		switch r.code {
-		case BoundExceeded:
+		switch {
+		case r.code == BoundExceeded && len(over) > 0:
 			out = append(out, over...)
-			continue
-		case Incomplete:
-			out = append(out, Cause{r.code, n, fmt.Sprintf("of %d fixtures the candidate answered %d, and %d when asked again", e.Expected, e.Evaluated, e.Probed)})
-			continue
+		case r.code == Incomplete:
+			out = append(out, Cause{r.code, n, fmt.Sprintf("%s: %d of %d, and %d asked again", phrase(r, n), e.Evaluated, e.Expected, e.Probed)})
+		default:
+			out = append(out, Cause{r.code, n, phrase(r, n)})
 		}
-		out = append(out, Cause{r.code, n, phrase(r, n)})
 	}
 	if known == len(counts) {
 		return out

@@ -18,14 +18,10 @@ type upload struct {
 // read takes the members by their exact names. Decoding into a struct would leave a missing one at its zero value, and
 // take "Urgency" for "urgency": an upload of age 0 would be decided that nobody has described.
 func read(c *retrial.Case) (u upload, err error) {
-	var members map[string]json.RawMessage
-	if err := c.Decode(&members); err != nil {
-		return u, err
-	}
 	err = errors.Join(
-		member(members, "urgency", "a string", &u.urgency),
-		member(members, "age_days_at_decision", "a whole number", &u.age),
-		member(members, "is_new", "true or false", &u.isNew),
+		member(c, "urgency", "a string", &u.urgency),
+		member(c, "age_days_at_decision", "a whole number", &u.age),
+		member(c, "is_new", "true or false", &u.isNew),
 	)
 	if err != nil {
 		return u, &retrial.InputError{Err: err}
@@ -33,8 +29,8 @@ func read(c *retrial.Case) (u upload, err error) {
 	return u, nil
 }
 
-func member(members map[string]json.RawMessage, name, expected string, into any) error {
-	value, ok := members[name]
+func member(c *retrial.Case, name, expected string, into any) error {
+	value, ok := c.Value(name)
 	if !ok {
 		return fmt.Errorf("the member %q is missing: expected %s", name, expected)
 	}
