@@ -49,10 +49,19 @@ func (r *run) preflight() error {
 		r.selection.Derived = 0
 	}
 	r.evidence.Expected = r.selection.Hermetic
-	for _, f := range slices.Concat(r.docket.list.Expirations(), stale, r.suspicions()) {
+	r.start(slices.Concat(r.docket.list.Expirations(), stale, r.suspicions())...)
+	return nil
+}
+
+// start tells what is tried, and then what was found before.
+func (r *run) start(found ...gate.Finding) {
+	if !r.started {
+		r.started = true
+		r.docket.started(r.selection)
+	}
+	for _, f := range found {
 		r.docket.file(f)
 	}
-	return nil
 }
 
 // stale says whether a fixture rests on a recording that is over its age.
@@ -74,7 +83,7 @@ func (r *run) suspicions() []gate.Finding {
 	}
 	base := r.t.Baseline.Description()
 	if want, got := r.t.QueueConfiguration, base.ConfigurationVersion; want != "" && got != "" && want != got {
-		out = append(out, gate.Finding{Code: gate.ConfigurationMismatch, Role: gate.Baseline, Subject: base.Name,
+		out = append(out, gate.Finding{Code: gate.ConfigurationMismatch, Subject: base.Name,
 			Message: fmt.Sprintf("the set was built against configuration %q, the baseline decides by %q", want, clean(got))})
 	}
 	declared := slices.Concat(base.ReasonCodes, r.t.Candidate.Description().ReasonCodes, r.t.Vocabulary.ReasonCodes)

@@ -23,6 +23,7 @@ type run struct {
 	docket docket
 
 	selection Selection
+	started   bool
 	evidence  gate.Evidence
 	answers   memory
 	usage     stubUsage
@@ -33,7 +34,6 @@ func (r *run) phases() (*Report, error) {
 	if err := r.preflight(); err != nil {
 		return r.stopped(err)
 	}
-	r.docket.started(r.selection)
 	if r.selection.Hermetic == 0 {
 		return r.rule(), nil // nothing to ask: the gate says what that means
 	}
@@ -64,9 +64,9 @@ func (r *run) stopped(err error) (*Report, error) {
 	switch {
 	case errors.Is(err, errRuled):
 	case errors.Is(err, errRunTimeout) || r.ctx.Err() != nil && errors.Is(context.Cause(r.ctx), errRunTimeout):
-		r.docket.file(gate.Finding{Code: gate.RunTimeout, Message: fmt.Sprintf("the run did not end within %s", r.t.RunTimeout)})
+		r.start(gate.Finding{Code: gate.RunTimeout, Message: fmt.Sprintf("the run did not end within %s", r.t.RunTimeout)})
 	case r.ctx.Err() != nil:
-		r.docket.file(gate.Finding{Code: gate.RunCancelled, Message: "the caller went away, or cancelled the run"})
+		r.start(gate.Finding{Code: gate.RunCancelled, Message: "the caller went away, or cancelled the run"})
 	default:
 		return nil, err
 	}

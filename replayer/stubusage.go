@@ -68,7 +68,7 @@ func (u *stubUsage) note(unused *map[uint64]unasked, c Case, a Answer, baseline 
 func (u *stubUsage) findings(whole bool) []gate.Finding {
 	var out []gate.Finding
 	if whole && u.stubbed > 0 && u.asked == 0 {
-		out = append(out, gate.Finding{Code: gate.StubsBypassed, Role: gate.Baseline, Subject: u.first,
+		out = append(out, gate.Finding{Code: gate.StubsBypassed, Subject: u.first,
 			Message: fmt.Sprintf("%d fixtures have stubs and the baseline asked for none of them: if it calls a model, the call is not pinned", u.stubbed)})
 	}
 	for _, position := range slices.Sorted(maps.Keys(u.unusedOld)) {

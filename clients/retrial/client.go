@@ -66,6 +66,9 @@ func (r *Replay) next() (*replayv1.ReplayResponse, error) {
 	case r.decision != nil:
 		return nil, errors.New("the stream went on behind the decision")
 	}
+	if r.started == nil && event.GetStarted() == nil {
+		return nil, errors.New("the stream does not begin with the start of the replay")
+	}
 	switch e := event.GetEvent().(type) {
 	case *replayv1.ReplayResponse_Started:
 		if r.started != nil {
@@ -87,12 +90,10 @@ func (r *Replay) next() (*replayv1.ReplayResponse, error) {
 // sound holds a decision against what the stream said before, and a pass against its own counts.
 func (r *Replay) sound(d *gatev1.Decision) error {
 	switch {
-	case r.started != nil && r.started.GetReplayId() != d.GetReplayId():
+	case r.started.GetReplayId() != d.GetReplayId():
 		return fmt.Errorf("the decision is of replay %q, the stream of %q", d.GetReplayId(), r.started.GetReplayId())
 	case d.GetRuling() != gatev1.Ruling_RULING_PASS:
 		return nil
-	case r.started == nil:
-		return errors.New("a pass came before the replay started")
 	case d.GetExpected() == 0 || d.GetConfirmed() != d.GetExpected() || d.GetEvaluated() != d.GetExpected() || d.GetExpected() != r.started.GetHermeticCount():
 		return fmt.Errorf("a pass over %d fixtures, of which %d were confirmed and %d tried, is none", d.GetExpected(), d.GetConfirmed(), d.GetEvaluated())
 	}
