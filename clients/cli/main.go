@@ -80,6 +80,12 @@ proposed, shows every decision that would now come out differently, and rules: m
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if a.server != "" && cmd.Flags().Changed("store") {
+				return usage(errors.New("--server and --store exclude each other: a server has its own store"))
+			}
+			return nil
+		},
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -92,7 +98,6 @@ proposed, shows every decision that would now come out differently, and rules: m
 	f.BoolVar(&a.json, "json", false, "print JSON, one document a line, for machines")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print the result alone")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log to stderr what the server in this process does")
-	root.MarkFlagsMutuallyExclusive("server", "store")
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "service", Title: "Service:"})
 	for _, c := range []*cobra.Command{a.runCommand(), a.fixturesCommand(), a.gateCommand(), a.checkersCommand()} {
 		c.GroupID = "main"

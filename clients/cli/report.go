@@ -58,11 +58,11 @@ type textReport struct {
 	quiet    bool
 	progress *progress
 
-	started *replayv1.Started
-	table   *findingTable
-	notes   []*gatev1.Finding // findings that are no row of the table
-	more    int
-	dead    map[string]bool // fixtures that turned out to answer differently when asked again
+	confirmed bool // the confirmation has been told
+	table     *findingTable
+	notes     []*gatev1.Finding // findings that are no row of the table
+	more      int
+	dead      map[string]bool // fixtures that turned out to answer differently when asked again
 }
 
 // maxNotes bounds the findings that are told beside the table.
@@ -73,8 +73,7 @@ func (r *textReport) event(e *replayv1.ReplayResponse) error {
 	case *replayv1.ReplayResponse_Started:
 		return r.start(e.Started)
 	case *replayv1.ReplayResponse_Progress:
-		r.showProgress(e.Progress)
-		return nil
+		return r.showProgress(e.Progress)
 	case *replayv1.ReplayResponse_Finding:
 		return r.finding(e.Finding)
 	case *replayv1.ReplayResponse_Decision:
@@ -90,7 +89,6 @@ func (r *textReport) close() error {
 }
 
 func (r *textReport) start(s *replayv1.Started) error {
-	r.started = s
 	if r.quiet {
 		return nil
 	}
@@ -123,12 +121,27 @@ func identity(c *gatev1.CheckerIdentity) string {
 	return s
 }
 
-func (r *textReport) showProgress(p *replayv1.Progress) {
+func (r *textReport) showProgress(p *replayv1.Progress) error {
 	what := map[replayv1.Phase]string{
 		replayv1.Phase_PHASE_CONFIRMATION: "baseline confirms", replayv1.Phase_PHASE_CANDIDATE: "candidate is tried",
 		replayv1.Phase_PHASE_PROBE: "candidate is asked again", replayv1.Phase_PHASE_DERIVED: "derived fixtures are tried",
 	}[p.GetPhase()]
 	r.progress.show(what+":", p.GetAnswered(), p.GetExpected())
+	if p.GetPhase() == replayv1.Phase_PHASE_CONFIRMATION && p.GetAnswered() == p.GetExpected() {
+		return r.confirmation(p.GetConfirmed(), p.GetExpected())
+	}
+	return nil
+}
+
+// confirmation says how the baseline did, once: when it is through, or with the decision if it never came so far.
+func (r *textReport) confirmation(confirmed, expected uint64) error {
+	if r.quiet || r.confirmed {
+		return nil
+	}
+	r.confirmed = true
+	r.progress.clear()
+	_, err := fmt.Fprintf(r.w, "confirmed  %d of %d by the baseline\n", confirmed, expected)
+	return err
 }
 
 // finding puts a comparison of two outcomes into the table, and keeps the rest for below it.
@@ -155,6 +168,9 @@ func (r *textReport) finding(f *gatev1.Finding) error {
 
 func (r *textReport) decision(d *gatev1.Decision) error {
 	if !r.quiet {
+		if err := r.confirmation(d.GetConfirmed(), d.GetExpected()); err != nil {
+			return err
+		}
 		if err := r.table.flush(r.dead); err != nil {
 			return err
 		}
@@ -167,9 +183,8 @@ func (r *textReport) decision(d *gatev1.Decision) error {
 // tell prints what stands between the table and the ruling.
 func (r *textReport) tell(d *gatev1.Decision) {
 	w := r.w
-	fmt.Fprintf(w, "\nconfirmed  %d of %d by the baseline\n", d.GetConfirmed(), d.GetExpected())
 	if d.GetRuling() != gatev1.Ruling_RULING_BASELINE_UNCONFIRMED || d.GetEvaluated() > 0 {
-		fmt.Fprintf(w, "tried      %d of %d by the candidate, %d flipped\n", d.GetEvaluated(), d.GetExpected(), d.GetFlipped())
+		fmt.Fprintf(w, "\ntried      %d of %d by the candidate, %d flipped\n", d.GetEvaluated(), d.GetExpected(), d.GetFlipped())
 	}
 	if pairs := d.GetFlipsByOutcome(); len(pairs) > 0 {
 		var classes []string

@@ -16,14 +16,14 @@ import (
 	"github.com/retrial-dev/retrial/stub"
 )
 
-// Names beside retrial.yaml that are part of a set, and those that every project has.
+// Names beside retrial.yaml that are part of a set, and those that every project has; .retrial is our own store.
 const (
 	fixturesDir   = "fixtures"
 	stubsDir      = "stubs"
 	allowlistFile = "allowlist.json"
 )
 
-var known = []string{ConfigFile, fixturesDir, stubsDir, allowlistFile, "README.md", "LICENSE", "NOTICE", ".gitignore", ".gitattributes"}
+var known = []string{".retrial", ConfigFile, fixturesDir, stubsDir, allowlistFile, "README.md", "LICENSE", "NOTICE", ".gitignore", ".gitattributes"}
 
 // Set is a fixture set that was read from a directory.
 type Set struct {

@@ -1,0 +1,144 @@
+package cli_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/retrial-dev/retrial/clients/cli"
+)
+
+// The command line by scripts: testdata/script/*.txtar, each with its input and what it must print.
+func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("EXAMPLES", examples)
+			env.Setenv("RETRIAL_AUTHOR", "ada")
+			env.Setenv("HOME", env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   exits,
+			"healthy": healthy,
+			"scrub":   scrub,
+			"append":  appendTo,
+			"flip":    flipBit,
+			"cut":     cut,
+		},
+	})
+}
+
+func retrialMain() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// exits STATUS COMMAND…: the command must end with this status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// healthy ADDRESS: waits until a server answers there.
+func healthy(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: healthy ADDRESS")
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for ts.Exec("retrial", "health", "--server", args[0], "--timeout", "1s") != nil {
+		if time.Now().After(deadline) {
+			ts.Fatalf("no server answers at %s", args[0])
+		}
+	}
+}
+
+var scrubbed = []struct {
+	form *regexp.Regexp
+	by   string
+}{
+	{regexp.MustCompile(`\br-[a-z2-7]{16}\b`), "r-ID"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
+	{regexp.MustCompile(`(?m) build \S+$`), ""},
+}
+
+// scrub FILE: writes the last standard output to a file, without what is another in every run.
+func scrub(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: scrub FILE")
+	}
+	out := ts.ReadFile("stdout")
+	for _, s := range scrubbed {
+		out = s.form.ReplaceAllString(out, s.by)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(out), 0o600))
+}
+
+// append FILE TEXT: adds text to a file; \n, \r and \x00 are escapes.
+func appendTo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: append FILE TEXT")
+	}
+	text, err := strconv.Unquote(`"` + regexp.MustCompile(`"`).ReplaceAllString(args[1], `\"`) + `"`)
+	ts.Check(err)
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	_, err = f.WriteString(text)
+	ts.Check(errors.Join(err, f.Close()))
+}
+
+// flip FILE TEXT: flips one bit wherever a text stands in a file: freed pages hold old copies.
+func flipBit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: flip FILE TEXT")
+	}
+	file := ts.MkAbs(args[0])
+	b, err := os.ReadFile(file)
+	ts.Check(err)
+	found := regexp.MustCompile(regexp.QuoteMeta(args[1])).FindAllIndex(b, -1)
+	if len(found) == 0 {
+		ts.Fatalf("%q does not stand in %s", args[1], args[0])
+	}
+	for _, at := range found {
+		b[at[0]] ^= 1
+	}
+	ts.Check(os.WriteFile(file, b, 0o600))
+}
+
+// cut FILE BYTES: takes bytes from the end of a file.
+func cut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: cut FILE BYTES")
+	}
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()-n))
+}
