@@ -193,7 +193,7 @@ func (p *pass) send(stream Stream) error {
 	if err == nil {
 		err = flush()
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil // the checker has ended the stream; the receiving side learns why
 	}
 	if err != nil {
@@ -253,7 +253,7 @@ var errEnded = errors.New("the pass has ended")
 func (p *pass) receive(stream Stream) error {
 	for {
 		answers, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return p.complete()
 		}
 		if err != nil {

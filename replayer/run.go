@@ -273,7 +273,7 @@ func (r *run) tryDerived() error {
 	file := func(f gate.Finding) error {
 		f.Group = fixture.Derived
 		r.docket.file(f)
-		return nil
+		return r.ctx.Err()
 	}
 	p := &pass{checker: r.t.Candidate, role: gate.Candidate, feed: r.every(r.ctx, fixture.Derived), salt: r.salt(4)}
 	p.handle = func(c Case, a Answer) error {

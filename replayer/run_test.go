@@ -554,10 +554,10 @@ func TestR35Suspicions(t *testing.T) {
 	baseline.desc = replayer.Description{ReasonCodes: []string{"small", "rare"}, ConfigurationVersion: "7"}
 	tr := trial(s, baseline, candidate)
 	tr.QueueConfiguration = "6"
-	r, e := run(t, tr)
+	r, _ := run(t, tr)
 	wantRuling(t, r, gate.BaselineUnconfirmed, gate.ConfigurationMismatch)
 	tr.QueueConfiguration, tr.KeepGoing = "7", true
-	_, e = run(t, tr)
+	_, e := run(t, tr)
 	for code, want := range map[gate.Code][]string{gate.ReasonUnseen: {"brand_new"}, gate.ReasonUncovered: {"rare"}, gate.OneVerdict: {"dropped"}, gate.ConfigurationMismatch: nil} {
 		if got := e.subjects(code); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", code, got, want)

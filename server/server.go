@@ -98,7 +98,7 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	if !unix {
 		return new(net.ListenConfig).Listen(ctx, "tcp", address)
 	}
-	if conn, err := net.Dial("unix", path); err == nil {
+	if conn, err := new(net.Dialer).DialContext(ctx, "unix", path); err == nil {
 		return nil, errors.Join(fmt.Errorf("listen at %s: another process does", address), conn.Close())
 	} else if errors.Is(err, syscall.ECONNREFUSED) {
 		if err := os.Remove(path); err != nil {

@@ -43,7 +43,7 @@ func push(ctx context.Context, conn *connection, set *setdir.Set, newest *fixtur
 		err := stream.Send(req)
 		if err == io.EOF { // the server has ended the call, and says why
 			_, err = stream.CloseAndRecv()
-			err = cmp.Or(err, error(io.ErrUnexpectedEOF))
+			err = cmp.Or(err, io.ErrUnexpectedEOF)
 		}
 		return err
 	}

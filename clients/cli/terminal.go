@@ -32,7 +32,6 @@ func (p paint) red(s string) string    { return p.wrap("31", s) }
 func (p paint) green(s string) string  { return p.wrap("32", s) }
 func (p paint) yellow(s string) string { return p.wrap("33", s) }
 func (p paint) bold(s string) string   { return p.wrap("1", s) }
-func (p paint) dim(s string) string    { return p.wrap("2", s) }
 
 // progress shows on one line of a terminal how far something is. Elsewhere, and if it is nil, it shows nothing.
 type progress struct {

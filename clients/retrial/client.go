@@ -56,10 +56,10 @@ func (r *Replay) Events() iter.Seq[*replayv1.ReplayResponse] {
 func (r *Replay) next() (*replayv1.ReplayResponse, error) {
 	event, err := r.stream.Recv()
 	switch {
-	case err == io.EOF && r.decision != nil:
+	case errors.Is(err, io.EOF) && r.decision != nil:
 		r.over = true
 		return nil, nil
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil, errors.New("the stream ended without one")
 	case err != nil:
 		return nil, err

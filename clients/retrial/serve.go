@@ -106,7 +106,7 @@ func Listen(ctx context.Context, c Checker, address string) error {
 	network, addr := "tcp", address
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		network, addr = "unix", path
-		if conn, err := net.Dial(network, addr); err == nil {
+		if conn, err := new(net.Dialer).DialContext(ctx, network, addr); err == nil {
 			return errors.Join(fmt.Errorf("listen at %s: somebody else does", address), conn.Close())
 		} else if errors.Is(err, syscall.ECONNREFUSED) {
 			if err := os.Remove(addr); err != nil {

@@ -51,7 +51,7 @@ func (s *service) Check(stream grpc.BidiStreamingServer[checkerv1.CheckRequest, 
 	}
 	for {
 		err := stream.RecvMsg(&in)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

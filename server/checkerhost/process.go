@@ -229,7 +229,7 @@ func exitText(err error) string {
 	case err == nil:
 		return "exit status 0"
 	case errors.As(err, &exit):
-		return exit.ProcessState.String()
+		return exit.String()
 	default:
 		return err.Error()
 	}

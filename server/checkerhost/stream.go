@@ -42,7 +42,7 @@ func (c *checker) Open(ctx context.Context) (replayer.Stream, error) {
 		return nil, c.h.fault(err)
 	}
 	open := &checkerv1.CheckRequest{Open: &checkerv1.Open{Parameters: maps.Clone(c.parameters)}}
-	if err := s.SendMsg(open); err != nil && err != io.EOF {
+	if err := s.SendMsg(open); err != nil && !errors.Is(err, io.EOF) {
 		return nil, c.h.fault(err)
 	}
 	return &stream{h: c.h, s: s}, nil
@@ -56,7 +56,7 @@ type stream struct {
 // Send implements replayer.Stream.
 func (s *stream) Send(batch []replayer.Request) error {
 	err := s.s.SendMsg(requests(batch))
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
 	return s.h.fault(err)
@@ -72,7 +72,7 @@ func (s *stream) Recv() ([]replayer.Answer, error) {
 	switch {
 	case err == nil:
 		return in.list, nil
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	default:
 		return nil, s.h.fault(err)

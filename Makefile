@@ -1,0 +1,44 @@
+# What a developer and CI call. Tools are built from tools.mod, so that they never reach the product's go.mod.
+TOOL := go tool -modfile=tools.mod
+WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
+
+.PHONY: build test test-waf fuzz lint generate generated tidy bench check image
+
+build: ## the one binary
+	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
+
+test: ## the whole suite, with the race detector
+	go test -race ./...
+
+test-waf: ## the WAF example's modules, over all 4,535 cases
+	for m in $(WAF); do go test -C $$m ./... || exit 1; done
+
+fuzz: ## a minute for whatever parses
+	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture
+	go test -run '^$$' -fuzz FuzzDecode -fuzztime 20s ./replayer/fixture
+	go test -run '^$$' -fuzz Fuzz -fuzztime 20s ./server/checkerhost
+
+lint: ## vet, golangci-lint, buf lint and format
+	go vet ./...
+	$(TOOL) golangci-lint run
+	$(TOOL) buf lint
+	$(TOOL) buf format --diff --exit-code
+
+generate: ## gen/ from proto/
+	$(TOOL) buf generate
+
+generated: generate ## fails if what is committed is not what is generated
+	git diff --exit-code -- gen
+	test -z "$$(git status --porcelain -- gen)"
+
+tidy: ## fails if a go.mod is not tidy
+	go mod tidy -diff
+	for m in $(WAF); do (cd $$m && go mod tidy -diff) || exit 1; done
+
+bench: ## the ratios of ARCHITECTURE.md, side by side in one run
+	go run ./clients/bench
+
+check: lint generated tidy test ## what CI runs
+
+image: ## a container image of the service
+	docker build -t retrial .
