@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
@@ -73,7 +75,8 @@ type stubValue struct {
 // Input gives the frozen input: one JSON object, scope among its members. It must not be changed or kept.
 func (c *Case) Input() []byte { return c.input }
 
-// Decode unmarshals the input into v. Members that v lacks are ignored. Use json.Number, or a json.RawMessage, for
+// Decode unmarshals the input into v. Members that v lacks are ignored, and what the input lacks stays at its zero value:
+// where that would be decided like a real one, use Member. Use json.Number, or a json.RawMessage, for
 // numbers of more than 53 bits. The error is an *InputError.
 func (c *Case) Decode(v any) error {
 	d := json.NewDecoder(bytes.NewReader(c.input))
@@ -87,6 +90,30 @@ func (c *Case) Decode(v any) error {
 // there is none. It must not be changed or kept. It is many times faster than Decode, for a checker that reads little of a
 // large input.
 func (c *Case) Value(path ...string) (value []byte, ok bool) { return fixture.Lookup(c.input, path...) }
+
+// Member reads one member of the input into a T, by its exact name: Member[int](c, "age_days"), Member[string](c, "scope",
+// "user_id"). Unlike Decode, which leaves what is missing at its zero value, it is an *InputError that names the member if
+// it is missing, of another type, or null; null is a value where T is a pointer, a map, a slice or an interface.
+func Member[T any](c *Case, path ...string) (T, error) {
+	var v T
+	name, want := strings.Join(path, "."), reflect.TypeFor[T]()
+	raw, ok := c.Value(path...)
+	if !ok {
+		return v, &InputError{fmt.Errorf("member %q is missing: expected %s", name, want)}
+	}
+	if string(raw) == "null" {
+		switch want.Kind() {
+		case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
+			return v, nil
+		default:
+			return v, &InputError{fmt.Errorf("member %q is null: expected %s", name, want)}
+		}
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, &InputError{fmt.Errorf("member %q is %.40s: expected %s", name, raw, want)}
+	}
+	return v, nil
+}
 
 // InputError says that the input is not one that the checker can read.
 type InputError struct{ Err error }

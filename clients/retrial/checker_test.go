@@ -195,6 +195,42 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// What is missing, null or of another type is said by name, and never taken for a zero.
+func TestMember(t *testing.T) {
+	c, err := NewCase(odd{}, []byte(`{"age":7,"Age":8,"none":null,"scope":{"user":"u"},"big":9007199254740993}`), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := Member[int](c, "age"); err != nil || v != 7 {
+		t.Errorf("got %d, %v", v, err)
+	}
+	if v, err := Member[string](c, "scope", "user"); err != nil || v != "u" {
+		t.Errorf("got %q, %v", v, err)
+	}
+	if v, err := Member[*int](c, "none"); err != nil || v != nil {
+		t.Errorf("got %v, %v", v, err)
+	}
+	if v, err := Member[int64](c, "big"); err != nil || v != 9007199254740993 {
+		t.Errorf("got %d, %v", v, err)
+	}
+	for name, tt := range map[string]struct {
+		err  error
+		says string
+	}{
+		"missing":      {second(Member[int](c, "AGE")), `member "AGE" is missing: expected int`},
+		"missing deep": {second(Member[int](c, "scope", "x")), `member "scope.x" is missing`},
+		"null":         {second(Member[int](c, "none")), `member "none" is null: expected int`},
+		"another type": {second(Member[bool](c, "age")), `member "age" is 7: expected bool`},
+	} {
+		var input *InputError
+		if !errors.As(tt.err, &input) || !strings.Contains(tt.err.Error(), tt.says) {
+			t.Errorf("%s: got %v", name, tt.err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 func TestNewCase(t *testing.T) {
 	c, err := NewCase(odd{}, []byte(`{"what": "stub"}`), map[string]string{"classify": `"fact"`}, map[string]string{"limit": "9"})
 	if err != nil {

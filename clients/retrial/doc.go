@@ -9,11 +9,11 @@
 //	}
 //
 //	func (promotion) Check(ctx context.Context, c *retrial.Case) (retrial.Outcome, error) {
-//		var in struct{ AgeDays int `json:"age_days_at_decision"` }
-//		if err := c.Decode(&in); err != nil {
+//		age, err := retrial.Member[int](c, "age_days_at_decision")
+//		if err != nil {
 //			return retrial.Outcome{}, err
 //		}
-//		if in.AgeDays > 30 {
+//		if age > 30 {
 //			return retrial.Outcome{Verdict: "dropped", ReasonCode: "stale"}, nil
 //		}
 //		return retrial.Outcome{Verdict: "promoted", ReasonCode: "fresh"}, nil

@@ -83,7 +83,7 @@ func TestCheckRefuses(t *testing.T) {
 					t.Errorf("%q does not name the member %s", err, name)
 				}
 			}
-			if n := strings.Count(err.Error(), "the member "); n != len(tc.members) {
+			if n := strings.Count(err.Error(), "member "); n != len(tc.members) {
 				t.Errorf("%q names %d members, want %d", err, n, len(tc.members))
 			}
 		})
