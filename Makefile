@@ -2,7 +2,9 @@
 TOOL := go tool -modfile=tools.mod
 WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
 
-.PHONY: build test test-waf fuzz lint generate generated tidy bench check image
+BASE ?= main
+
+.PHONY: build test test-waf fuzz lint generate generated breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -30,6 +32,9 @@ generate: ## gen/ from proto/
 generated: generate ## fails if what is committed is not what is generated
 	git diff --exit-code -- gen
 	test -z "$$(git status --porcelain -- gen)"
+
+breaking: ## fails if the contract breaks what BASE promised
+	$(TOOL) buf breaking --against ".git#ref=$(BASE)"
 
 tidy: ## fails if a go.mod is not tidy
 	go mod tidy -diff

@@ -111,7 +111,7 @@ func receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, f
 }
 
 func noSeal(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return fixture.NewError(fixture.CodePrecondition, "commit", "", errors.New("the stream ended without a seal: nothing is published"))
 	}
 	return err

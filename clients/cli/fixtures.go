@@ -299,7 +299,7 @@ func (a *app) verify(ctx context.Context, conn *connection, damaged int) error {
 	var sum *fixturev1.VerifySummary
 	for {
 		step, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

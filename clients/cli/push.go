@@ -41,7 +41,7 @@ func push(ctx context.Context, conn *connection, set *setdir.Set, newest *fixtur
 	}
 	send := func(req *fixturev1.CommitVersionRequest) error {
 		err := stream.Send(req)
-		if err == io.EOF { // the server has ended the call, and says why
+		if errors.Is(err, io.EOF) { // the server has ended the call, and says why
 			_, err = stream.CloseAndRecv()
 			err = cmp.Or(err, io.ErrUnexpectedEOF)
 		}

@@ -107,7 +107,7 @@ func TestStreamContract(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range r.Events() { //nolint:revive // the events themselves are not looked at
+			for range r.Events() {
 			}
 			d, err := r.Decision()
 			if tt.want == "" {
