@@ -153,3 +153,40 @@ func missing(want, got []string) bool {
 	}
 	return i == len(got)
 }
+
+// R16: a removal behind the store's back, which leaves a well-formed file, is detected and named.
+func TestR16RemovalBehindTheBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "retrial.db")
+	s := open(t, path)
+	v := mustCommit(t, s, fixturestore.Draft{}, map[string]row{"a": {verdict: "dropped"}, "b": {verdict: "promoted"}})
+	fixturestore.DropFromManifest(t, s, v)
+	blocks, err := s.Blocks(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = blocks.ReadBlock(0, func(fixturestore.Entry) error { return nil })
+	wantCode(t, err, fixture.CodeCorrupt, "manifest node", "does not match its hash")
+	_, err = s.Fixture(v, "a")
+	wantCode(t, err, fixture.CodeCorrupt, "manifest node", "does not match its hash")
+	damaged := 0
+	if _, err := s.Verify(t.Context(), func(error) error { damaged++; return nil }); err != nil || damaged != 1 {
+		t.Errorf("verify names %d, %v", damaged, err)
+	}
+}
+
+// R16: a record that was edited and is still well-formed is no record any more.
+func TestR16EditedRecord(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "retrial.db"))
+	seq, err := s.BeginReplay(fixturestore.Replay{ID: "r-1", Set: "memory", Version: 1, Release: "v1", StartedAt: time.Unix(1, 0).UTC()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.EndReplay(seq, []byte("blocked"), ""); err != nil {
+		t.Fatal(err)
+	}
+	fixturestore.EditReplay(t, s, seq, `"version":1`, `"version":2`)
+	_, err = s.Replay(seq)
+	wantCode(t, err, fixture.CodeCorrupt, "replay record 1", "does not match its hash")
+	_, err = s.NewestReplay("v1", "memory")
+	wantCode(t, err, fixture.CodeCorrupt)
+}

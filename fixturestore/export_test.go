@@ -1,6 +1,7 @@
 package fixturestore
 
 import (
+	"bytes"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -26,5 +27,32 @@ func CountReads(s *Store) func() int {
 		now := s.db.Stats()
 		d := now.Sub(&before)
 		return d.TxN
+	}
+}
+
+// DropFromManifest takes the last entry out of a version's only leaf, as somebody would who edits the file: what is left is
+// a well-formed node.
+func DropFromManifest(t testing.TB, s *Store, v *Version) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error {
+		n, err := nodeIn(tx, v.root)
+		if err != nil {
+			return err
+		}
+		return tx.Bucket(bucketNodes).Put(number(v.root.seq), encodeLeaf(n.entries[:len(n.entries)-1]))
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// EditReplay replaces a text in the record of a replay and leaves its hash as it is.
+func EditReplay(t testing.TB, s *Store, seq uint64, old, edited string) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketDecisions)
+		value := bytes.Replace(bytes.Clone(b.Get(number(seq))), []byte(old), []byte(edited), 1)
+		return b.Put(number(seq), value)
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
