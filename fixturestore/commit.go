@@ -47,7 +47,8 @@ type Commit struct {
 	v       *Version
 	draft   Draft
 	parent  *Version
-	old     *entries // what is left of the parent
+	old     *entries   // what is left of the parent
+	graves  []*Version // versions with fixtures that the next one removed, newest first
 	shared  map[fixture.Digest]uint64
 	sum     *fixture.Checksum
 	forms   fixture.Forms
@@ -101,6 +102,9 @@ func (s *Store) Begin(d Draft) (*Commit, error) {
 		if c.old, err = s.entries(c.parent); err != nil {
 			return nil, err
 		}
+		if c.graves, err = s.graves(c.parent); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }
@@ -149,6 +153,9 @@ func (c *Commit) Add(f *fixture.Fixture, stubs []byte) error {
 		}
 	} else if c.parent != nil {
 		c.v.Added++
+		if err := c.revive(f); err != nil {
+			return err
+		}
 	}
 	if e.object, err = c.place(f.Canonical(), before.object, known && before.digest == e.digest); err != nil {
 		return err
@@ -212,17 +219,57 @@ func (c *Commit) compare(before entry, f *fixture.Fixture, e entry, stubs bool) 
 	if err != nil {
 		return err
 	}
-	if old.Expected.Equal(f.Expected) && old.Group == f.Group {
+	c.justify(old, f)
+	return nil
+}
+
+// revive holds a fixture that comes back after it was removed against what it was: a removal is no way around a reason.
+func (c *Commit) revive(f *fixture.Fixture) error {
+	for _, v := range c.graves {
+		item, err := c.s.Fixture(v, f.ID)
+		if fixture.CodeOf(err) == fixture.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		c.justify(item.Fixture, f)
 		return nil
+	}
+	return nil
+}
+
+// justify notes a changed expectation that nobody has given a reason for.
+func (c *Commit) justify(old, f *fixture.Fixture) {
+	if old.Expected.Equal(f.Expected) && old.Group == f.Group {
+		return
 	}
 	if _, ok := c.excuses[f.ID]; ok {
 		c.excuses[f.ID] = true
-		return nil
+		return
 	}
 	if c.missing++; c.missing <= 20 {
 		c.faults = append(c.faults, fmt.Sprintf("%s (%s, %s -> %s, %s)", f.ID, old.Expected, old.Group, f.Expected, f.Group))
 	}
-	return nil
+}
+
+// graves gives the versions before newest of which the next one removed fixtures, newest first.
+func (s *Store) graves(newest *Version) (out []*Version, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		next := newest
+		for n := newest.Parent; n > 0; n-- {
+			v, err := readVersion(tx, newest.Set, n)
+			if err != nil {
+				return err
+			}
+			if next.Removed > 0 {
+				out = append(out, v)
+			}
+			next = v
+		}
+		return nil
+	})
+	return out, err
 }
 
 // place gives an object its sequence number, the old one where the parent has the same bytes.

@@ -56,3 +56,11 @@ func EditReplay(t testing.TB, s *Store, seq uint64, old, edited string) {
 		t.Fatal(err)
 	}
 }
+
+// RemoveVersion takes the record of a version out of the file.
+func RemoveVersion(t testing.TB, s *Store, set string, n uint64) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error { return tx.Bucket(bucketVersions).Delete(versionKey(set, n)) }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -225,6 +225,9 @@ func (s *Store) sweep() error {
 // discard removes one staged block, from and to included.
 func (s *Store) discard(from, to uint64) error {
 	return s.update(func(tx *bolt.Tx) error {
+		if tx.Bucket(bucketStaging).Get(number(from)) == nil {
+			return nil // never staged, or published after all
+		}
 		for _, b := range [][]byte{bucketObjects, bucketNodes} {
 			c := tx.Bucket(b).Cursor()
 			for k, _ := c.Seek(number(from)); k != nil && binary.BigEndian.Uint64(k) <= to; k, _ = c.Seek(number(from)) {

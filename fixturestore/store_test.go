@@ -235,6 +235,41 @@ func TestR16RemovalNeedsReason(t *testing.T) {
 	}
 }
 
+// R18: a fixture that is removed and comes back with another verdict has changed its expectation.
+func TestR18RemovalIsNoWayAround(t *testing.T) {
+	s := newStore(t)
+	rows := generate(50)
+	mustCommit(t, s, fixturestore.Draft{}, rows)
+	gone := maps.Clone(rows)
+	delete(gone, "f-000002")
+	mustCommit(t, s, fixturestore.Draft{Parent: 1, RemovalReason: "duplicates"}, gone)
+	gone["g"] = row{verdict: "dropped"}
+	mustCommit(t, s, fixturestore.Draft{Parent: 2}, gone)
+	gone["f-000002"] = row{verdict: "dropped", text: "t"}
+	_, err := commit(t, s, fixturestore.Draft{Parent: 3}, gone)
+	wantCode(t, err, fixture.CodePrecondition, "f-000002", "promoted/r", "dropped/r", "without a reason")
+	mustCommit(t, s, fixturestore.Draft{Parent: 3, Changes: map[string]string{"f-000002": "ticket 7"}}, gone)
+	rows["g"] = row{verdict: "dropped"}
+	rows["f-000002"] = row{verdict: "dropped", text: "u"}
+	mustCommit(t, s, fixturestore.Draft{Parent: 4}, rows) // only the text changed since
+}
+
+// R16: a version that was taken out behind the store's back is missed by the check of the whole store.
+func TestR16VerifyMissesARemovedVersion(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "retrial.db"))
+	rows := generate(5)
+	for parent := range uint64(3) {
+		rows[fmt.Sprint("g", parent)] = row{verdict: "dropped"}
+		mustCommit(t, s, fixturestore.Draft{Parent: parent}, rows)
+	}
+	fixturestore.RemoveVersion(t, s, "memory", 2)
+	var named []string
+	sum, err := s.Verify(context.Background(), func(err error) error { named = append(named, err.Error()); return nil })
+	if err != nil || sum.Damaged != 1 || !strings.Contains(named[0], "version 2") {
+		t.Errorf("got %+v, %q, %v", sum, named, err)
+	}
+}
+
 func TestCommitRefuses(t *testing.T) {
 	s := newStore(t)
 	rows := generate(10)

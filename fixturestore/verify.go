@@ -38,8 +38,11 @@ type verifier struct {
 }
 
 func (v *verifier) report(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case v.ctx.Err() != nil:
+		return v.ctx.Err() // that the check was cut short is no damage
 	}
 	v.sum.Damaged++
 	return v.damage(err)
@@ -50,7 +53,7 @@ func (v *verifier) versions() error {
 	if err != nil {
 		return err
 	}
-	last := ""
+	last, next := "", uint64(1)
 	for _, k := range keys {
 		if err := v.ctx.Err(); err != nil {
 			return err
@@ -64,8 +67,14 @@ func (v *verifier) versions() error {
 		}
 		if set != last {
 			v.sum.Sets++
-			last = set
+			last, next = set, 1
 		}
+		for ; next < n; next++ {
+			if err := v.report(corrupt(versionName(set, next), errors.New("missing"))); err != nil {
+				return err
+			}
+		}
+		next++
 		v.sum.Versions++
 		if err := v.report(v.version(set, n)); err != nil {
 			return err

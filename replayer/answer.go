@@ -7,6 +7,12 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
+// maxText bounds what is passed on of a checker's words, in bytes.
+const maxText = 500
+
+// printable makes a checker's words fit for a terminal.
+func printable(s string) string { return fixture.Printable(s, maxText) }
+
 // sanitized is an outcome that stands in the vocabulary, or the reason why it does not.
 func (r *run) sanitized(a Answer) (fixture.Outcome, error) {
 	o := a.Outcome

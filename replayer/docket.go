@@ -35,7 +35,7 @@ func (d *docket) file(f gate.Finding) {
 func (d *docket) retract(f gate.Finding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.tally.Retract(f)
+	d.tally.Retract(d.policy.Weigh(f, d.list))
 }
 
 func (d *docket) started(s Selection) {

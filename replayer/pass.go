@@ -136,6 +136,9 @@ func (p *pass) verdict(received, sent error) error {
 func (p *pass) hang() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ended {
+		return nil
+	}
 	if p.busy || p.base == p.next && !p.sent {
 		p.hung.Reset(p.timeout)
 		return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
@@ -15,7 +14,7 @@ import (
 // counted, and what would make the ruling worthless is found.
 func (r *run) preflight() error {
 	sum := fixture.NewChecksum(r.t.Vocabulary)
-	var stale []gate.Finding
+	stale := staleRecordings{now: r.t.Now}
 	for i := range r.t.Source.Blocks() {
 		if r.ctx.Err() != nil {
 			return context.Cause(r.ctx)
@@ -33,9 +32,7 @@ func (r *run) preflight() error {
 			}
 			r.selection.Hermetic++
 			r.usage.has(c)
-			if f, ok := r.stale(c); ok {
-				stale = append(stale, f)
-			}
+			stale.look(c)
 			return nil
 		})
 		if err != nil {
@@ -49,7 +46,7 @@ func (r *run) preflight() error {
 		r.selection.Derived = 0
 	}
 	r.evidence.Expected = r.selection.Hermetic
-	r.start(slices.Concat(r.docket.list.Expirations(), stale, r.suspicions())...)
+	r.start(slices.Concat(r.t.Notes, r.docket.list.Expirations(), stale.findings(), r.suspicions())...)
 	return nil
 }
 
@@ -64,16 +61,6 @@ func (r *run) start(found ...gate.Finding) {
 	}
 }
 
-// stale says whether a fixture rests on a recording that is over its age.
-func (r *run) stale(c Case) (gate.Finding, bool) {
-	if c.Expiring.At.IsZero() || !gate.Expired(c.Expiring.At, r.t.Now) {
-		return gate.Finding{}, false
-	}
-	f := finding(gate.RecordingStale, "", c)
-	f.Message = fmt.Sprintf("the recording of %q went stale at %s; owner %s", c.Expiring.Call, c.Expiring.At.Format(time.RFC3339), c.Expiring.Owner)
-	return f, true
-}
-
 // suspicions are what the set and the checkers' own statements give reason to say.
 func (r *run) suspicions() []gate.Finding {
 	var out []gate.Finding
@@ -84,13 +71,13 @@ func (r *run) suspicions() []gate.Finding {
 	base := r.t.Baseline.Description()
 	if want, got := r.t.QueueConfiguration, base.ConfigurationVersion; want != "" && got != "" && want != got {
 		out = append(out, gate.Finding{Code: gate.ConfigurationMismatch, Subject: base.Name,
-			Message: fmt.Sprintf("the set was built against configuration %q, the baseline decides by %q", want, clean(got))})
+			Message: fmt.Sprintf("the set was built against configuration %q, the baseline decides by %q", want, printable(got))})
 	}
 	declared := slices.Concat(base.ReasonCodes, r.t.Candidate.Description().ReasonCodes, r.t.Vocabulary.ReasonCodes)
 	slices.Sort(declared)
 	for _, code := range slices.Compact(declared) {
 		if code != "" && !r.t.Tally.HasReason(code) {
-			out = append(out, gate.Finding{Code: gate.ReasonUncovered, Subject: clean(code),
+			out = append(out, gate.Finding{Code: gate.ReasonUncovered, Subject: printable(code),
 				Message: "the reason code is declared, and no fixture of the set covers it"})
 		}
 	}

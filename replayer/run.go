@@ -19,7 +19,6 @@ var (
 type run struct {
 	t      Trial
 	ctx    context.Context
-	outer  context.Context // the caller's, without the run's own timeout
 	docket docket
 
 	selection Selection
@@ -47,6 +46,10 @@ func (r *run) phases() (*Report, error) {
 		return r.stopped(err)
 	}
 	r.close()
+	// The last answers may have been in hand when the caller went away, or the sink broke over the last finding.
+	if r.ctx.Err() != nil {
+		return r.stopped(context.Cause(r.ctx))
+	}
 	return r.rule(), nil
 }
 
@@ -170,7 +173,7 @@ func (r *run) confirm(ctx context.Context) error {
 			r.docket.file(*f)
 		case !outcome.Equal(c.Fixture.Expected):
 			f := finding(gate.BaselineMismatch, gate.Baseline, c)
-			f.Old, f.New, f.Inputs = c.Fixture.Expected, outcome, r.shown(c)
+			f.Old, f.New, f.Inputs = excerpt(c.Fixture.Expected), excerpt(outcome), r.shown(c)
 			f.Message = "the baseline does not reproduce the recorded outcome"
 			r.docket.file(f)
 		default:
@@ -222,10 +225,10 @@ func (r *run) tryCandidate(ctx context.Context, hold *hold) error {
 func (r *run) judge(role gate.Role, c Case, a Answer) (fixture.Outcome, *gate.Finding) {
 	f := finding(gate.CheckerError, role, c)
 	if a.Err != nil {
-		f.Message = fmt.Sprintf("the %s could not decide: %s", role, clean(a.Err.Message))
+		f.Message = fmt.Sprintf("the %s could not decide: %s", role, printable(a.Err.Message))
 		if a.Err.StubMissing != "" {
 			f.Code = gate.StubMissing
-			f.Message = fmt.Sprintf("the %s asked for the stub %q, which nobody recorded for this fixture", role, clean(a.Err.StubMissing))
+			f.Message = fmt.Sprintf("the %s asked for the stub %q, which nobody recorded for this fixture", role, printable(a.Err.StubMissing))
 		}
 		return fixture.Outcome{}, &f
 	}
@@ -234,7 +237,7 @@ func (r *run) judge(role gate.Role, c Case, a Answer) (fixture.Outcome, *gate.Fi
 		err = unknownStub(c, a)
 	}
 	if err != nil {
-		f.Message = fmt.Sprintf("the %s answered what is no outcome of this set: %s", role, clean(err.Error()))
+		f.Message = fmt.Sprintf("the %s answered what is no outcome of this set: %s", role, printable(err.Error()))
 		return fixture.Outcome{}, &f
 	}
 	return outcome, nil
@@ -242,8 +245,8 @@ func (r *run) judge(role gate.Role, c Case, a Answer) (fixture.Outcome, *gate.Fi
 
 func (r *run) flip(c Case, outcome fixture.Outcome) gate.Finding {
 	f := finding(gate.Flip, gate.Candidate, c)
-	f.Old, f.New = c.Fixture.Expected, outcome
-	f.Class = r.t.Vocabulary.Classify(f.Old, f.New)
+	f.Old, f.New = excerpt(c.Fixture.Expected), excerpt(outcome)
+	f.Class = r.t.Vocabulary.Classify(c.Fixture.Expected, outcome)
 	f.Inputs = r.shown(c)
 	f.Message = "the candidate decides otherwise"
 	return f
@@ -253,13 +256,24 @@ func finding(code gate.Code, role gate.Role, c Case) gate.Finding {
 	return gate.Finding{Code: code, Role: role, Subject: c.Fixture.ID, SourceRowID: c.Fixture.SourceRowID, Group: c.Fixture.Group}
 }
 
+// maxExcerpt bounds the output document that a finding carries, in bytes.
+const maxExcerpt = 1 << 10
+
+// excerpt is an outcome as a finding carries it: it keeps nothing of the case alive, and is small enough to be kept.
+func excerpt(o fixture.Outcome) fixture.Outcome {
+	if o.Output != nil {
+		o.Output = []byte(fixture.Cut(string(o.Output), maxExcerpt))
+	}
+	return o
+}
+
 // maxShown bounds one shown value, in bytes.
 const maxShown = 200
 
 func (r *run) shown(c Case) []gate.ShownInput {
 	out := make([]gate.ShownInput, len(r.t.Show))
 	for i, path := range r.t.Show {
-		out[i] = gate.ShownInput{Path: path, Value: cut(string(c.Fixture.Shown(path)), maxShown)}
+		out[i] = gate.ShownInput{Path: path, Value: fixture.Cut(string(c.Fixture.Shown(path)), maxShown)}
 	}
 	return out
 }

@@ -360,18 +360,12 @@ func TestSlowClientIsNoHang(t *testing.T) {
 	}
 }
 
-// R29: a cancelled run, one over its time, and one whose client is gone block, wherever it happens.
+// R29: a cancelled run, one over its time, and one whose client is gone block, wherever it happens: up to the last event,
+// with a candidate that would pass.
 func TestR29CancelledAnywhere(t *testing.T) {
 	s := newSet(t, 400, nil)
-	candidate := honest("new")
-	candidate.decide = func(r replayer.Request) replayer.Answer {
-		a := faithful(r)
-		a.Outcome.ReasonCode = "other"
-		return a
-	}
-	_, all := run(t, trial(s, honest("old"), candidate))
-	for range 40 {
-		at := rand.IntN(len(all.order))
+	_, all := run(t, trial(s, honest("old"), honest("new")))
+	for at := range all.order {
 		ctx, cancel := context.WithCancel(context.Background())
 		n := 0
 		e := &events{onEvent: func(string) error {
@@ -380,10 +374,10 @@ func TestR29CancelledAnywhere(t *testing.T) {
 			}
 			return nil
 		}}
-		r, err := replayer.Run(ctx, trial(s, honest("old"), candidate), e)
+		r, err := replayer.Run(ctx, trial(s, honest("old"), honest("new")), e)
 		cancel()
 		if err != nil || r.Ruling == gate.Pass || r.Ruling == gate.NoRuling {
-			t.Errorf("cancelled at event %d: %+v, %v", at, r, err)
+			t.Errorf("cancelled at event %d of %d, %q: %+v, %v", at, len(all.order), all.order[at], r, err)
 		}
 	}
 	t.Run("before it begins", func(t *testing.T) {
@@ -503,6 +497,11 @@ func TestR19StubUsage(t *testing.T) {
 	}
 	r, _ = run(t, trial(stubbed(), using(), using("classify", "rank")))
 	wantRuling(t, r, gate.Block, gate.StubsBypassed)
+	r, e = run(t, trial(stubbed(), using("classify", "rank"), using()))
+	wantRuling(t, r, gate.Pass)
+	if got := e.subjects(gate.StubsBypassed); len(got) != 1 {
+		t.Errorf("a candidate that asks for no stub is not told of: %v", e.findings)
+	}
 }
 
 // R27: an expired entry and one that covers nothing block; one that covers its flip lets it pass.
@@ -569,15 +568,18 @@ func TestR35Suspicions(t *testing.T) {
 func TestStaleRecordingBlocks(t *testing.T) {
 	s := newSet(t, 10, nil)
 	tr := trial(s, honest("old"), honest("new"))
-	s.cases[3].Expiring = replayer.Expiry{Call: "classify", Owner: "ada", At: tr.Now}
+	s.cases[3].Recordings = []replayer.Recording{{Call: "classify", Owner: "ada", RecordedAt: tr.Now.Add(-time.Hour), ExpiresAt: tr.Now}}
 	r, e := run(t, tr)
 	wantRuling(t, r, gate.Block, gate.RecordingStale)
 	if got := e.subjects(gate.RecordingStale); !slices.Equal(got, []string{"f-00003"}) {
 		t.Errorf("got %v", got)
 	}
-	s.cases[3].Expiring.At = tr.Now.Add(1)
+	s.cases[3].Recordings[0].ExpiresAt = tr.Now.Add(1)
 	r, _ = run(t, tr)
 	wantRuling(t, r, gate.Pass)
+	s.cases[3].Recordings[0].RecordedAt = tr.Now.Add(1) // in the future (S2)
+	r, _ = run(t, tr)
+	wantRuling(t, r, gate.Block, gate.RecordingStale)
 }
 
 // R4: neither the machine's clock nor the seed of the probe changes a ruling or a finding. Answers may come in any order

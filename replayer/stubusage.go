@@ -17,8 +17,10 @@ const maxUnused = 10_000
 type stubUsage struct {
 	mu        sync.Mutex
 	stubbed   uint64             // selected fixtures with stubs
-	asked     uint64             // of them, those of which the baseline asked for at least one
+	askedOld  uint64             // of them, those of which the baseline asked for at least one
+	askedNew  uint64             // and the candidate
 	first     string             // the first of them
+	overflow  bool               // not all that were unused could be kept
 	unusedOld map[uint64]unasked // by position
 	unusedNew map[uint64]unasked
 }
@@ -52,10 +54,18 @@ func (u *stubUsage) note(unused *map[uint64]unasked, c Case, a Answer, baseline 
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if baseline && len(calls) < len(c.Stubs) {
-		u.asked++
+	if len(calls) < len(c.Stubs) {
+		if baseline {
+			u.askedOld++
+		} else {
+			u.askedNew++
+		}
 	}
-	if len(calls) > 0 && len(*unused) < maxUnused {
+	switch {
+	case len(calls) == 0:
+	case len(*unused) == maxUnused:
+		u.overflow = true
+	default:
 		if *unused == nil {
 			*unused = map[uint64]unasked{}
 		}
@@ -67,7 +77,15 @@ func (u *stubUsage) note(unused *map[uint64]unasked, c Case, a Answer, baseline 
 // whole set: then a baseline that asked for none at all is not pinned by them.
 func (u *stubUsage) findings(whole bool) []gate.Finding {
 	var out []gate.Finding
-	if whole && u.stubbed > 0 && u.asked == 0 {
+	if u.overflow {
+		out = append(out, gate.Finding{Code: gate.StubUnused,
+			Message: fmt.Sprintf("a checker did not ask for the stubs of more than %d fixtures; not all could be compared", maxUnused)})
+	}
+	if whole && u.stubbed > 0 && u.askedOld > 0 && u.askedNew == 0 {
+		out = append(out, gate.Finding{Code: gate.StubsBypassed, Role: gate.Candidate, Subject: u.first,
+			Message: fmt.Sprintf("%d fixtures have stubs, and the candidate asked for none of them: if it calls a model, the call is not pinned", u.stubbed)})
+	}
+	if whole && u.stubbed > 0 && u.askedOld == 0 {
 		out = append(out, gate.Finding{Code: gate.StubsBypassed, Subject: u.first,
 			Message: fmt.Sprintf("%d fixtures have stubs and the baseline asked for none of them: if it calls a model, the call is not pinned", u.stubbed)})
 	}

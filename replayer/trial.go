@@ -25,14 +25,16 @@ type Case struct {
 	StubDigest *fixture.Digest
 	// Stubs are sorted by call.
 	Stubs []Stub
-	// Expiring names the stub that goes stale first and says when; its At is zero if none does.
-	Expiring Expiry
+	// Recordings say where the stubs that were recorded come from.
+	Recordings []Recording
 }
 
-// Expiry is the instant from which on a recording is stale.
-type Expiry struct {
+// Recording is the origin of a stub's value.
+type Recording struct {
 	Call, Owner string
-	At          time.Time
+	RecordedAt  time.Time
+	// ExpiresAt is the instant from which on it is stale; zero if it never is.
+	ExpiresAt time.Time
 }
 
 // Trial says what is tried against what.
@@ -55,6 +57,8 @@ type Trial struct {
 	KeepGoing bool
 	// IncludeDerived tries the fixtures that do not gate as well.
 	IncludeDerived bool
+	// Notes are findings of the caller's own, told first.
+	Notes []gate.Finding
 	// Show are the members of the input to show beside a flip.
 	Show []string
 	// CaseTimeout is how long a checker may leave every case unanswered.
@@ -117,9 +121,8 @@ const MaxFindings = 1000
 // An error says that the evidence itself cannot be read (CodeCorrupt) or that a stream could not be opened
 // (CodeUnavailable); then there is no ruling, and none may be made up.
 func Run(ctx context.Context, t Trial, sink Sink) (*Report, error) {
-	outer := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, t.RunTimeout, errRunTimeout)
 	defer cancel()
-	r := &run{t: t, ctx: ctx, outer: outer, docket: docket{policy: t.Policy, list: gate.NewAllowlist(t.Allowlist, t.Now), sink: sink, cancel: cancel}}
+	r := &run{t: t, ctx: ctx, docket: docket{policy: t.Policy, list: gate.NewAllowlist(t.Allowlist, t.Now), sink: sink, cancel: cancel}}
 	return r.phases()
 }

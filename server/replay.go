@@ -62,47 +62,61 @@ func (s *replays) Replay(req *replayv1.ReplayRequest, stream grpc.ServerStreamin
 	if err != nil {
 		return err
 	}
-	hosts, err := s.hosts(stream.Context(), req)
-	if err != nil {
-		return err
-	}
-	err = s.tried(req, v, trial, hosts, stream)
-	return errors.Join(err, hosts.close())
-}
-
-// tried runs a trial whose checkers are there, and records how it ends.
-func (s *replays) tried(req *replayv1.ReplayRequest, v *fixturestore.Version, trial replayer.Trial, hosts hosts, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) error {
-	var err error
-	if trial.Baseline, err = hosts.baseline.Checker(req.GetBaseline().GetParameters()); err != nil {
-		return fmt.Errorf("baseline: %w", err)
-	}
-	if trial.Candidate, err = hosts.candidate.Checker(req.GetCandidate().GetParameters()); err != nil {
-		return fmt.Errorf("candidate: %w", err)
-	}
+	// From here on the release was tried, whatever comes of it.
 	record := fixturestore.Replay{ID: "r-" + strings.ToLower(rand.Text()[:16]), Set: v.Set, Version: v.Number, Release: req.GetRelease(), StartedAt: trial.Now}
 	seq, err := s.begin(record)
 	if err != nil {
 		return err
 	}
 	defer s.done(seq)
+	d, err := s.try(req, record, trial, stream)
+	if err != nil {
+		return errors.Join(err, s.store.EndReplay(seq, nil, cut(err.Error(), maxFailure)))
+	}
+	return s.rule(seq, d, stream)
+}
+
+// maxFailure bounds what is recorded of the reason why a replay came to no decision, in bytes.
+const maxFailure = 2 << 10
+
+func cut(s string, n int) string {
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "") + "…"
+	}
+	return s
+}
+
+// try runs a trial and gives its decision, or the reason why there is none.
+func (s *replays) try(req *replayv1.ReplayRequest, record fixturestore.Replay, trial replayer.Trial, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) (d *gatev1.Decision, err error) {
+	hosts, err := s.hosts(stream.Context(), req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, hosts.close()) }()
+	if trial.Baseline, err = hosts.baseline.Checker(req.GetBaseline().GetParameters()); err != nil {
+		return nil, fmt.Errorf("baseline: %w", err)
+	}
+	if trial.Candidate, err = hosts.candidate.Checker(req.GetCandidate().GetParameters()); err != nil {
+		return nil, fmt.Errorf("candidate: %w", err)
+	}
 	sink := &sink{stream: stream, started: &replayv1.Started{
-		ReplayId: record.ID, Set: v.Set, Version: v.Number, Checksum: v.Checksum, Policy: PolicyToProto(trial.Policy),
+		ReplayId: record.ID, Set: record.Set, Version: record.Version, Checksum: trial.Checksum, Policy: PolicyToProto(trial.Policy),
 		Baseline: identityToProto(trial.Baseline.Description()), Candidate: identityToProto(trial.Candidate.Description()),
 	}}
 	report, err := replayer.Run(stream.Context(), trial, sink)
 	if err != nil {
-		return errors.Join(err, s.store.EndReplay(seq, nil, err.Error()))
+		return nil, err
 	}
-	return s.rule(seq, record, trial, report, sink)
+	d = reportToProto(report)
+	d.ReplayId, d.Release, d.Set, d.Version, d.Checksum = record.ID, record.Release, record.Set, record.Version, trial.Checksum
+	d.Policy, d.Baseline, d.Candidate = sink.started.Policy, sink.started.Baseline, sink.started.Candidate
+	d.StartedAt, d.Partial = timestamp(record.StartedAt), trial.Selected != nil
+	return d, nil
 }
 
 // rule records the decision, and then sends it.
-func (s *replays) rule(seq uint64, record fixturestore.Replay, trial replayer.Trial, report *replayer.Report, sink *sink) error {
-	d := reportToProto(report)
-	d.ReplayId, d.Release, d.Set, d.Version, d.Checksum = record.ID, record.Release, record.Set, record.Version, trial.Checksum
-	d.Policy, d.Baseline, d.Candidate = sink.started.Policy, sink.started.Baseline, sink.started.Candidate
-	d.StartedAt, d.DecidedAt = timestamp(record.StartedAt), timestamp(s.now())
-	d.Partial = trial.Selected != nil
+func (s *replays) rule(seq uint64, d *gatev1.Decision, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) error {
+	d.DecidedAt = timestamp(s.now())
 	stored, err := proto.Marshal(d)
 	if err != nil {
 		return err
@@ -110,9 +124,9 @@ func (s *replays) rule(seq uint64, record fixturestore.Replay, trial replayer.Tr
 	if err := s.store.EndReplay(seq, stored, ""); err != nil {
 		return fmt.Errorf("record the decision: %w", err)
 	}
-	s.log.Info("decision", zap.String("replay", record.ID), zap.String("set", record.Set), zap.Uint64("version", record.Version),
-		zap.String("release", record.Release), zap.String("ruling", d.GetRuling().String()), zap.Uint64("flipped", d.GetFlipped()))
-	return sink.stream.Send(&replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Decision{Decision: d}})
+	s.log.Info("decision", zap.String("replay", d.GetReplayId()), zap.String("set", d.GetSet()), zap.Uint64("version", d.GetVersion()),
+		zap.String("release", d.GetRelease()), zap.String("ruling", d.GetRuling().String()), zap.Uint64("flipped", d.GetFlipped()))
+	return stream.Send(&replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Decision{Decision: d}})
 }
 
 func (s *replays) begin(record fixturestore.Replay) (uint64, error) {

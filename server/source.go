@@ -1,10 +1,9 @@
 package server
 
 import (
-	"time"
-
 	"github.com/retrial-dev/retrial/fixturestore"
 	"github.com/retrial-dev/retrial/replayer"
+	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/stub"
 )
 
@@ -23,12 +22,13 @@ func (s *source) Block(i int, fn func(replayer.Case) error) error {
 		}
 		stubs, err := stub.Split(e.Stubs)
 		if err != nil {
-			return err
+			return fixture.NewError(fixture.CodeCorrupt, "read stubs of", e.Fixture.ID, err)
 		}
 		for _, s := range stubs {
 			c.Stubs = append(c.Stubs, replayer.Stub{Call: s.Call, Value: s.Value})
-			if at, ok := s.Recording.ExpiresAt(); ok && (c.Expiring.At.IsZero() || at.Before(c.Expiring.At)) {
-				c.Expiring = replayer.Expiry{Call: s.Call, Owner: s.Recording.Owner, At: at.In(time.UTC)}
+			if r := s.Recording; r != nil {
+				at, _ := r.ExpiresAt() // zero where it never expires
+				c.Recordings = append(c.Recordings, replayer.Recording{Call: s.Call, Owner: r.Owner, RecordedAt: r.RecordedAt, ExpiresAt: at})
 			}
 		}
 		return fn(c)

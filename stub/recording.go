@@ -1,30 +1,33 @@
 package stub
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
 type recordingDocument struct {
 	Model        string `json:"model"`
 	PromptSHA256 string `json:"prompt_sha256"`
 	RecordedAt   string `json:"recorded_at"`
-	MaxAgeDays   int    `json:"max_age_days"`
+	MaxAgeDays   *int   `json:"max_age_days"`
 	Owner        string `json:"owner"`
 }
 
+// maxAgeDays bounds an age: a hundred years.
+const maxAgeDays = 36_500
+
+// readRecording reads a recording. All its members are mandatory: an age that was forgotten is not one without end.
 func readRecording(doc []byte) (*Recording, error) {
-	if doc[0] != '{' {
-		return nil, fmt.Errorf("expected an object, found %.40s", doc)
+	if err := fixture.OnlyMembers(doc, "model", "prompt_sha256", "recorded_at", "max_age_days", "owner"); err != nil {
+		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(doc))
-	dec.DisallowUnknownFields()
 	var d recordingDocument
-	if err := dec.Decode(&d); err != nil {
+	if err := json.Unmarshal(doc, &d); err != nil {
 		return nil, err
 	}
 	at, err := time.Parse(time.RFC3339, d.RecordedAt)
@@ -38,8 +41,10 @@ func readRecording(doc []byte) (*Recording, error) {
 		return nil, errors.New("owner: missing")
 	case err != nil || len(sum) != 32:
 		return nil, errors.New("prompt_sha256: expected 64 hexadecimal digits")
-	case d.MaxAgeDays < 0 || d.MaxAgeDays > 36500:
-		return nil, fmt.Errorf("max_age_days: %d is not between 0 and 36500", d.MaxAgeDays)
+	case d.MaxAgeDays == nil:
+		return nil, errors.New("max_age_days: missing; 0 says that it never goes stale")
+	case *d.MaxAgeDays < 0 || *d.MaxAgeDays > maxAgeDays:
+		return nil, fmt.Errorf("max_age_days: %d is not between 0 and %d", *d.MaxAgeDays, maxAgeDays)
 	}
-	return &Recording{Model: d.Model, PromptSHA256: d.PromptSHA256, RecordedAt: at.UTC(), MaxAgeDays: d.MaxAgeDays, Owner: d.Owner}, nil
+	return &Recording{Model: d.Model, PromptSHA256: d.PromptSHA256, RecordedAt: at.UTC(), MaxAgeDays: *d.MaxAgeDays, Owner: d.Owner}, nil
 }

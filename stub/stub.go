@@ -5,10 +5,8 @@
 package stub
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -149,25 +147,4 @@ func Split(joined []byte) ([]*Stub, error) {
 		out = append(out, s)
 	}
 	return out, nil
-}
-
-// Values walks call and value of the stored form in its order, without reading the rest. The value is a slice of joined.
-func Values(joined []byte) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		for doc := range fixture.Items(joined) {
-			var call string
-			var value []byte
-			for k, v := range fixture.Members(doc) {
-				switch {
-				case bytes.Equal(k, []byte("call")):
-					call, _ = fixture.DecodeName(v)
-				case bytes.Equal(k, []byte("value")):
-					value = v
-				}
-			}
-			if !yield(call, value) {
-				return
-			}
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // Entry allows exactly one flip until an instant (R27).
 type Entry struct {
 	FixtureID string
-	// Old and New are the outcomes; their output documents are not compared.
+	// Old and New are the outcomes. A flip whose output documents differ is covered by no entry.
 	Old, New fixture.Outcome
 	// Reason says why the flip is wanted, Owner who answers for it.
 	Reason, Owner string
@@ -100,6 +101,9 @@ func (a *Allowlist) Covers(id string, old, new fixture.Outcome) (Entry, bool) {
 		return Entry{}, false
 	}
 	e := a.entries[i]
+	if !bytes.Equal(old.Output, new.Output) {
+		return Entry{}, false // an entry cannot name an output document, so that it would allow any
+	}
 	same := e.Old.Verdict == old.Verdict && e.Old.ReasonCode == old.ReasonCode && e.New.Verdict == new.Verdict && e.New.ReasonCode == new.ReasonCode
 	if !same || Expired(e.ExpiresAt, a.now) {
 		return Entry{}, false

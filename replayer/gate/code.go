@@ -19,7 +19,8 @@ const (
 	StubMissing Code = "STUB_MISSING"
 	// StubUnused: neither checker asked for a stub (R19).
 	StubUnused Code = "STUB_UNUSED"
-	// StubsBypassed: the set has stubs and the baseline asked for none of them, so that nothing pins its model calls (R19).
+	// StubsBypassed: the set has stubs and a checker asked for none of them, so that nothing pins its model calls (R19). A
+	// warning where it is the candidate, which may have given them up.
 	StubsBypassed Code = "STUBS_BYPASSED"
 	// CheckerFailed: the checker crashed, or its stream ended early.
 	CheckerFailed Code = "CHECKER_FAILED"
@@ -45,6 +46,8 @@ const (
 	RecordingStale Code = "RECORDING_STALE"
 	// ConfigurationMismatch: the baseline decides by another configuration than the set was built against.
 	ConfigurationMismatch Code = "CONFIGURATION_MISMATCH"
+	// PolicyOverridden: the run was ruled by another policy than the set's own (R26).
+	PolicyOverridden Code = "POLICY_OVERRIDDEN"
 	// OneVerdict: every fixture carries the same verdict (R9).
 	OneVerdict Code = "ONE_VERDICT"
 	// ReasonUnseen: the candidate gave a reason code that no fixture of the set carries (R35).
@@ -77,11 +80,12 @@ var table = []rule{
 	{StubMissing, Blocking, "%d fixture lacks a stub", "%d fixtures lack a stub"},
 	{AnswerMissing, Blocking, "%d fixture got no answer", "%d fixtures got no answer"},
 	{Incomplete, Blocking, "not every fixture was tried", "not every fixture was tried"},
-	{StubsBypassed, Blocking, "the baseline asked for none of the stubs", "the baseline asked for none of the stubs"},
+	{StubsBypassed, Blocking, "none of the stubs was asked for", "none of the stubs was asked for"},
 	{RecordingStale, Blocking, "%d recording is stale", "%d recordings are stale"},
 	{ConfigurationMismatch, Blocking, "the baseline's configuration is not the set's", "the baseline's configuration is not the set's"},
 	{AllowlistExpired, Blocking, "%d allowlist entry expired", "%d allowlist entries expired"},
 	{AllowlistUnused, Blocking, "%d allowlist entry unused", "%d allowlist entries unused"},
+	{PolicyOverridden, Warning, "another policy than the set's own", "another policy than the set's own"},
 	{OneVerdict, Warning, "every fixture carries one verdict", "every fixture carries one verdict"},
 	{ReasonUnseen, Warning, "%d reason code never seen in the set", "%d reason codes never seen in the set"},
 	{ReasonUncovered, Warning, "%d declared reason code covered by no fixture", "%d declared reason codes covered by no fixture"},

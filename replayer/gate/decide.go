@@ -85,6 +85,8 @@ func (p Policy) Weigh(f Finding, list *Allowlist) Finding {
 	switch {
 	case f.Group == fixture.Derived:
 		f.Severity = Info
+	case f.Code == StubsBypassed && f.Role == Candidate:
+		f.Severity = Warning // a candidate may have given up its model calls
 	case f.Code == StubUnused && p.BlockUnusedStubs:
 		f.Severity = Blocking
 	case f.Code == Flip && p.Kind == Bounded:
@@ -136,10 +138,14 @@ func (t *Tally) Retract(f Finding) {
 		return
 	}
 	t.flips[f.Class]--
-	if t.pairs[key]--; t.pairs[key] == 0 {
+	switch t.pairs[key] {
+	case 0: // behind maxPairs it was never counted
+	case 1:
 		delete(t.pairs, key)
+	default:
+		t.pairs[key]--
 	}
-	if t.blocking[Flip] > 0 {
+	if f.Severity == Blocking && t.blocking[Flip] > 0 {
 		if t.blocking[Flip]--; t.blocking[Flip] == 0 {
 			delete(t.blocking, Flip)
 		}

@@ -118,6 +118,12 @@ func TestR27AllowlistCoversExactlyItsFlip(t *testing.T) {
 			}
 		})
 	}
+	// A flip whose output documents differ is covered by no entry.
+	other := flip(1, fixture.ClassRestrictive)
+	other.New.Output = []byte("1")
+	if d := decide(policy, gate.NewAllowlist([]gate.Entry{entry}, now), full(9), other); d.Ruling == gate.Pass {
+		t.Errorf("got %+v", d)
+	}
 	// An entry whose fixture a filter has left out is not unused.
 	list := gate.NewAllowlist([]gate.Entry{entry}, now)
 	if got := list.Unused(func(string) bool { return false }); len(got) != 0 {
@@ -185,7 +191,7 @@ func TestParsePolicy(t *testing.T) {
 
 // Every code has a row, so that none blocks or passes by accident, and is in the list of the documentation.
 func TestEveryCodeIsWeighed(t *testing.T) {
-	warnings := []gate.Code{gate.OneVerdict, gate.ReasonUnseen, gate.ReasonUncovered, gate.StubUnused}
+	warnings := []gate.Code{gate.PolicyOverridden, gate.OneVerdict, gate.ReasonUnseen, gate.ReasonUncovered, gate.StubUnused}
 	for _, code := range gate.Codes() {
 		f := gate.Policy{}.Weigh(gate.Finding{Code: code, Group: fixture.Hermetic}, nil)
 		want := gate.Blocking
@@ -280,6 +286,49 @@ func TestPassNeedsCompleteEvidence(t *testing.T) {
 			t.Fatalf("%+v passed: %+v", e, d)
 		}
 	})
+}
+
+// A policy that a run asks for does not lift what the set's own demands beside the flips.
+func TestPolicyOver(t *testing.T) {
+	own := gate.Policy{Kind: gate.Listed, AllowlistCap: 2, BlockUnusedStubs: true}
+	got := gate.Policy{Kind: gate.Full}.Over(own)
+	if !got.BlockUnusedStubs || got.Cap() != 2 || got.Kind != gate.Full || got.Equal(gate.Policy{}) || !got.Equal(got) {
+		t.Errorf("got %+v", got)
+	}
+	if got := (gate.Policy{AllowlistCap: 1}).Over(own); got.Cap() != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// R24: only the flip that was filed is taken back: one that was tolerated takes no blocking one with it, and pairs that were
+// not kept apart are not counted below nothing.
+func TestR24RetractTakesBackItsOwn(t *testing.T) {
+	p := gate.Policy{Kind: gate.Bounded, Bounds: map[fixture.Class]uint32{fixture.ClassReason: 5}}
+	var tally gate.Tally
+	tolerated, blocking := p.Weigh(flip(1, fixture.ClassReason), nil), p.Weigh(flip(2, fixture.ClassPermissive), nil)
+	tally.Add(tolerated)
+	tally.Add(blocking)
+	tally.Retract(tolerated)
+	if d := gate.Decide(&tally, full(3), p); d.Ruling != gate.Block || !strings.Contains(d.Summary, "1 fixture flipped") {
+		t.Errorf("got %+v", d)
+	}
+	var many gate.Tally
+	for i := range 1001 {
+		f := flip(i, fixture.ClassReason)
+		f.New.ReasonCode = fmt.Sprint(i)
+		many.Add(f)
+	}
+	last := flip(1000, fixture.ClassReason)
+	last.New.ReasonCode = "1000"
+	many.Retract(last)
+	for _, pair := range many.Pairs() {
+		if pair.Count != 1 {
+			t.Fatalf("got %+v", pair)
+		}
+	}
+	if many.Flipped() != 1000 {
+		t.Errorf("%d flips", many.Flipped())
+	}
 }
 
 // R24: a flip that turns out to be nondeterministic is no flip any more, and blocks all the same.

@@ -68,8 +68,32 @@ func (p Policy) Cap() int {
 	return p.AllowlistCap
 }
 
-// String gives the policy in one line, in the form that ParsePolicy reads.
+// Over gives the policy that a run is ruled by which asks for p in place of the set's own: what the set's own demands
+// beside the flips stays.
+func (p Policy) Over(own Policy) Policy {
+	p.BlockUnusedStubs = p.BlockUnusedStubs || own.BlockUnusedStubs
+	if own.AllowlistCap != 0 && p.Cap() > own.AllowlistCap {
+		p.AllowlistCap = own.AllowlistCap
+	}
+	return p
+}
+
+// Equal says whether two policies tolerate the same.
+func (p Policy) Equal(q Policy) bool { return p.String() == q.String() }
+
+// String gives the policy in one line, in the form that ParsePolicy reads, and behind it what that form cannot say.
 func (p Policy) String() string {
+	s := p.kindString()
+	if p.AllowlistCap != 0 {
+		s += fmt.Sprintf(" (at most %d entries)", p.AllowlistCap)
+	}
+	if p.BlockUnusedStubs {
+		s += " (unused stubs block)"
+	}
+	return s
+}
+
+func (p Policy) kindString() string {
 	switch p.Kind {
 	case Bounded:
 		var parts []string

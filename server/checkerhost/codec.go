@@ -158,9 +158,9 @@ func (c *codec) caseError(b []byte) (*replayer.CaseError, error) {
 		case 1:
 			missing = v == 3 // CASE_ERROR_CODE_STUB_MISSING
 		case 2:
-			e.Message = clean(string(value[:min(len(value), 4096)]), 500)
+			e.Message = fixture.Printable(string(value[:min(len(value), 4096)]), 500)
 		case 3:
-			e.StubMissing = clean(string(value[:min(len(value), 4096)]), 256)
+			e.StubMissing = fixture.Printable(string(value[:min(len(value), 4096)]), 256)
 		}
 		return nil
 	})

@@ -196,7 +196,7 @@ func (h *Host) explain(err error) error {
 // statusText bounds what a checker can make us say.
 func statusText(err error) string {
 	s := status.Convert(err)
-	msg := clean(s.Message(), 500)
+	msg := fixture.Printable(s.Message(), 500)
 	if s.Code() == codes.OK || s.Code() == codes.Unknown {
 		return msg
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	plugin "github.com/hashicorp/go-plugin"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
 // drainTimeout is how long the output of a process that has ended is waited for, where something else holds it open.
@@ -191,7 +193,7 @@ func (p *process) startError(err error) error {
 		}
 		return p.withStderr(msg)
 	default:
-		return p.withStderr(clean(err.Error(), 500))
+		return p.withStderr(fixture.Printable(err.Error(), 500))
 	}
 }
 

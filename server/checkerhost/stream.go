@@ -39,18 +39,19 @@ func (c *checker) Description() replayer.Description {
 func (c *checker) Open(ctx context.Context) (replayer.Stream, error) {
 	s, err := c.h.conn.NewStream(ctx, &checkerv1.CheckerService_ServiceDesc.Streams[0], checkerv1.CheckerService_Check_FullMethodName, grpc.ForceCodecV2(newCodec()))
 	if err != nil {
-		return nil, c.h.fault(err)
+		return nil, c.h.fault(ctx, err)
 	}
 	open := &checkerv1.CheckRequest{Open: &checkerv1.Open{Parameters: maps.Clone(c.parameters)}}
 	if err := s.SendMsg(open); err != nil && !errors.Is(err, io.EOF) {
-		return nil, c.h.fault(err)
+		return nil, c.h.fault(ctx, err)
 	}
-	return &stream{h: c.h, s: s}, nil
+	return &stream{ctx: ctx, h: c.h, s: s}, nil
 }
 
 type stream struct {
-	h *Host
-	s grpc.ClientStream
+	ctx context.Context // the caller's: that of s ends with the stream
+	h   *Host
+	s   grpc.ClientStream
 }
 
 // Send implements replayer.Stream.
@@ -59,7 +60,7 @@ func (s *stream) Send(batch []replayer.Request) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
-	return s.h.fault(err)
+	return s.h.fault(s.ctx, err)
 }
 
 // CloseSend implements replayer.Stream.
@@ -75,23 +76,19 @@ func (s *stream) Recv() ([]replayer.Answer, error) {
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	default:
-		return nil, s.h.fault(err)
+		return nil, s.h.fault(s.ctx, err)
 	}
 }
 
 // fault says what a broken stream is: the caller's own cancellation, or the checker's fault.
-func (h *Host) fault(err error) error {
+func (h *Host) fault(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
 	code := gate.CheckerFailed
 	switch status.Code(err) {
-	case codes.Canceled, codes.DeadlineExceeded:
-		if h.process == nil || !h.process.exited() {
-			return err
-		}
 	case codes.Internal, codes.ResourceExhausted, codes.Unimplemented, codes.InvalidArgument:
 		code = gate.CheckerProtocol
-	}
-	if errors.Is(err, context.Canceled) {
-		return err
 	}
 	return &replayer.Fault{Code: code, Message: h.explain(err).Error()}
 }

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
 // tailBytes is how much of a checker's output is kept.
@@ -46,29 +47,10 @@ func (t *tail) String() string {
 		lines = lines[len(lines)-most:]
 	}
 	for i, l := range lines {
-		lines[i] = "    " + clean(l, 400)
+		lines[i] = "    " + fixture.Printable(l, 400)
 	}
 	if out := strings.Join(lines, "\n"); strings.TrimSpace(out) != "" {
 		return out
 	}
 	return ""
-}
-
-// clean makes hostile text fit for a terminal: valid UTF-8, one line, no control characters, at most n bytes and a mark.
-func clean(s string, n int) string {
-	if len(s) > n {
-		for n > 0 && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = s[:n] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case r < 0x20 || r >= 0x7F && r < 0xA0 || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
 }

@@ -1,11 +1,11 @@
 package setdir
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
@@ -63,13 +63,16 @@ func readAllowlist(file string) ([]gate.Entry, error) {
 }
 
 func readEntry(raw []byte) (gate.Entry, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
 	var e allowlistEntry
-	err := dec.Decode(&e)
+	err := exact(raw)
+	if err == nil {
+		err = json.Unmarshal(raw, &e)
+	}
 	out := gate.Entry{FixtureID: e.FixtureID, Reason: e.Reason, Owner: e.Owner}
 	if err != nil {
-		return out, fmt.Errorf("%w; an entry has fixture_id, old, new, reason, owner, expires_at", err)
+		id, _ := fixture.Lookup(raw, "fixture_id")
+		out.FixtureID = strings.Trim(string(id), `"`)
+		return out, err
 	}
 	errs := []error{e.Old.outcome("old", &out.Old), e.New.outcome("new", &out.New)}
 	if e.ExpiresAt != "" {
@@ -79,6 +82,21 @@ func readEntry(raw []byte) (gate.Entry, error) {
 		}
 	}
 	return out, errors.Join(errs...)
+}
+
+// exact holds the names of an entry's members to the letter.
+func exact(raw []byte) error {
+	if err := fixture.OnlyMembers(raw, "fixture_id", "old", "new", "reason", "owner", "expires_at"); err != nil {
+		return err
+	}
+	for _, side := range []string{"old", "new"} {
+		if v, ok := fixture.Lookup(raw, side); ok {
+			if err := fixture.OnlyMembers(v, "verdict", "reason_code"); err != nil {
+				return fmt.Errorf("%s: %w", side, err)
+			}
+		}
+	}
+	return nil
 }
 
 func (o *allowedOutcome) outcome(field string, to *fixture.Outcome) error {

@@ -193,8 +193,10 @@ func split(file string) ([]document, error) {
 		return []document{{src: src, line: 1, keep: true}}, nil
 	}
 	var out []document
+	line, at := 1, 0
 	err = fixture.Elements(src, func(offset int, canonical []byte) error {
-		out = append(out, document{src: canonical, line: 1 + bytes.Count(src[:offset], []byte{'\n'}), keep: true})
+		line, at = line+bytes.Count(src[at:offset], []byte{'\n'}), offset
+		out = append(out, document{src: canonical, line: line, keep: true})
 		return nil
 	})
 	if err != nil {
