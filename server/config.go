@@ -65,6 +65,8 @@ type Limits struct {
 	CaseTimeout time.Duration `yaml:"case_timeout"`
 	// RunTimeout bounds how long a run can take. Default 2 h.
 	RunTimeout time.Duration `yaml:"run_timeout"`
+	// SendTimeout is how long a client may leave what is sent to it unread. Default 30 s.
+	SendTimeout time.Duration `yaml:"send_timeout"`
 	// StopTimeout is how long calls under way may take to end when the server stops. Default 10 s.
 	StopTimeout time.Duration `yaml:"stop_timeout"`
 }
@@ -77,6 +79,7 @@ func (l Limits) WithDefaults() Limits {
 	orDefault(&l.Replays, 8)
 	orDefault(&l.CaseTimeout, 5*time.Minute)
 	orDefault(&l.RunTimeout, 2*time.Hour)
+	orDefault(&l.SendTimeout, 30*time.Second)
 	orDefault(&l.StopTimeout, 10*time.Second)
 	return l
 }
@@ -138,7 +141,7 @@ func (c Config) Validate() error {
 		}
 	}
 	l := c.Limits
-	if l.MessageBytes < 0 || l.RequestsPerSecond < 0 || l.Replays < 0 || l.CaseTimeout < 0 || l.RunTimeout < 0 || l.StopTimeout < 0 {
+	if l.MessageBytes < 0 || l.RequestsPerSecond < 0 || l.Replays < 0 || l.CaseTimeout < 0 || l.RunTimeout < 0 || l.SendTimeout < 0 || l.StopTimeout < 0 {
 		refuse("limits", "a limit is negative")
 	}
 	return errors.Join(errs...)

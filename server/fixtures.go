@@ -36,7 +36,7 @@ func CheckSetName(field, name string) error {
 }
 
 // CommitVersion implements the service.
-func (f *fixtures) CommitVersion(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse]) error {
+func (f *fixtures) CommitVersion(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse]) (err error) {
 	first, err := stream.Recv()
 	if err != nil {
 		return noSeal(err)
@@ -45,9 +45,10 @@ func (f *fixtures) CommitVersion(stream grpc.ClientStreamingServer[fixturev1.Com
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, commit.Abort()) }() // does nothing behind a seal
 	version, err := receive(stream, commit)
 	if err != nil {
-		return errors.Join(err, commit.Abort())
+		return err
 	}
 	v, err := f.store.Version(version.Set, version.Number)
 	if err != nil {

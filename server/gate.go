@@ -91,17 +91,34 @@ func (g *gates) stand(out *gatev1.GetGateStatusResponse, newest *fixturestore.Ve
 		return err
 	}
 	out.Decision = d
+	own, err := ruledByOwn(d, newest)
+	if err != nil {
+		return err
+	}
 	switch {
 	case d.GetVersion() != newest.Number:
 		out.Causes = unknown("OUTDATED", fmt.Sprintf("the newest evidence is on version %d of %q, and version %d is the newest", d.GetVersion(), out.GetSet(), newest.Number))
 	case d.GetPartial():
 		out.Causes = unknown("PARTIAL", "the newest replay tried only some of the fixtures")
+	case d.GetRuling() == gatev1.Ruling_RULING_PASS && !own:
+		out.Causes = unknown("OTHER_POLICY", "the newest replay passed by a policy that is not the set's own")
 	case d.GetRuling() == gatev1.Ruling_RULING_PASS:
 		out.Status = gatev1.Status_STATUS_PASS
 	default:
 		out.Status, out.Causes = gatev1.Status_STATUS_BLOCK, d.GetCauses()
 	}
 	return nil
+}
+
+// ruledByOwn says whether a decision was made by the policy that the version states: the policy lives beside the fixtures
+// (R26), and a pass by another is no evidence.
+func ruledByOwn(d *gatev1.Decision, v *fixturestore.Version) (bool, error) {
+	set, err := setOf(v)
+	if err != nil {
+		return false, err
+	}
+	policy, err := PolicyFromProto(d.GetPolicy())
+	return err == nil && policy.Equal(set.Policy), nil
 }
 
 // decisionOf reads a recorded decision, and holds it against the record that it stands in.

@@ -42,7 +42,7 @@ func interceptors(log *zap.Logger, l Limits) ([]grpc.UnaryServerInterceptor, []g
 		return res, nil
 	}
 	stream := func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		return around(info.FullMethod, func() error { return handler(srv, ss) })
+		return around(info.FullMethod, func() error { return handler(srv, &watchedStream{ServerStream: ss, timeout: l.SendTimeout}) })
 	}
 	return []grpc.UnaryServerInterceptor{unary}, []grpc.StreamServerInterceptor{stream}
 }

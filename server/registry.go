@@ -23,6 +23,8 @@ type Checkers struct {
 	registryv1.UnimplementedRegistryServiceServer
 	checkers  map[string]CheckerConfig
 	dialAllow []string
+	// describing has one for each description under way: each starts or dials a checker.
+	describing chan struct{}
 
 	mu   sync.Mutex // guards warm
 	warm map[string]chan warmed
@@ -35,7 +37,7 @@ type warmed struct {
 
 // NewCheckers takes a valid configuration. It starts and dials none.
 func NewCheckers(c Config) *Checkers {
-	return &Checkers{checkers: c.Checkers, dialAllow: c.DialAllow, warm: map[string]chan warmed{}}
+	return &Checkers{checkers: c.Checkers, dialAllow: c.DialAllow, describing: make(chan struct{}, maxDescribing), warm: map[string]chan warmed{}}
 }
 
 // Start begins to open checkers, so that they are ready when a run asks for them. Each is handed to one run; those that
@@ -130,6 +132,9 @@ func (c CheckerConfig) open(ctx context.Context) (*checkerhost.Host, error) {
 	return checkerhost.Launch(ctx, cmd)
 }
 
+// maxDescribing bounds the descriptions under way.
+const maxDescribing = 4
+
 // selfName stands for this program in a command: it carries the reference checkers.
 const selfName = "retrial"
 
@@ -162,6 +167,12 @@ func (r *Checkers) ListCheckers(_ context.Context, req *registryv1.ListCheckersR
 
 // DescribeChecker implements registryv1.RegistryServiceServer.
 func (r *Checkers) DescribeChecker(ctx context.Context, req *registryv1.DescribeCheckerRequest) (*registryv1.DescribeCheckerResponse, error) {
+	select {
+	case r.describing <- struct{}{}:
+		defer func() { <-r.describing }()
+	default:
+		return nil, fixture.NewError(fixture.CodeBusy, "describe checker", req.GetName(), errors.New("others are being described; try again later"))
+	}
 	h, err := r.named(ctx, req.GetName())
 	if err != nil {
 		return nil, err

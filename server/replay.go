@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -71,20 +72,15 @@ func (s *replays) Replay(req *replayv1.ReplayRequest, stream grpc.ServerStreamin
 	defer s.done(seq)
 	d, err := s.try(req, record, trial, stream)
 	if err != nil {
-		return errors.Join(err, s.store.EndReplay(seq, nil, cut(err.Error(), maxFailure)))
+		// What is recorded is what the caller is told, and no more.
+		told := status.Convert(toStatus(s.log, err)).Message()
+		return errors.Join(err, s.store.EndReplay(seq, nil, fixture.Printable(told, maxFailure)))
 	}
 	return s.rule(seq, d, stream)
 }
 
 // maxFailure bounds what is recorded of the reason why a replay came to no decision, in bytes.
 const maxFailure = 2 << 10
-
-func cut(s string, n int) string {
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "") + "…"
-	}
-	return s
-}
 
 // try runs a trial and gives its decision, or the reason why there is none.
 func (s *replays) try(req *replayv1.ReplayRequest, record fixturestore.Replay, trial replayer.Trial, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) (d *gatev1.Decision, err error) {
@@ -194,9 +190,15 @@ func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, r
 	if err != nil {
 		return nil, replayer.Trial{}, err
 	}
+	var notes []gate.Finding
 	if req.GetPolicy() != nil {
+		own := set.Policy
 		if set.Policy, err = s.overridden(req.GetPolicy(), set); err != nil {
 			return nil, replayer.Trial{}, err
+		}
+		if !set.Policy.Equal(own) {
+			notes = append(notes, gate.Finding{Code: gate.PolicyOverridden, Subject: v.Set,
+				Message: fmt.Sprintf("ruled by the policy %s in place of the set's own, %s: a pass is no evidence for a release", set.Policy, own)})
 		}
 	}
 	blocks, err := s.store.Blocks(v)
@@ -205,7 +207,7 @@ func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, r
 	}
 	t := replayer.Trial{
 		Source: &source{blocks}, Checksum: v.Checksum, Vocabulary: set.Vocabulary, Tally: v.Tally, QueueConfiguration: set.QueueConfiguration,
-		Policy: set.Policy, Allowlist: set.Allowlist, Now: s.now().UTC(), KeepGoing: req.GetKeepGoing(), IncludeDerived: req.GetIncludeDerived(), Show: set.Show,
+		Policy: set.Policy, Allowlist: set.Allowlist, Now: s.now().UTC(), KeepGoing: req.GetKeepGoing(), IncludeDerived: req.GetIncludeDerived(), Show: set.Show, Notes: notes,
 		CaseTimeout: timeout(req.GetCaseTimeout(), defaultCaseTimeout, s.limits.CaseTimeout),
 		RunTimeout:  timeout(req.GetRunTimeout(), defaultRunTimeout, s.limits.RunTimeout),
 		Seed:        seed(), Elapsed: stopwatch(),
@@ -228,6 +230,7 @@ func (s *replays) overridden(p *gatev1.Policy, set Set) (gate.Policy, error) {
 	if err != nil {
 		return policy, err
 	}
+	policy = policy.Over(set.Policy)
 	if policy.Kind != gate.Listed {
 		return policy, nil // the list, if there is one, is not read
 	}

@@ -1,13 +1,8 @@
 package server
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net"
-	"os"
-	"strings"
-	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -90,22 +85,6 @@ func (s *Server) Stop() error {
 	defer hard.Stop()
 	s.grpc.GracefulStop()
 	return s.checkers.Close()
-}
-
-// Listen opens the listener of a configuration. A unix socket that nobody listens at any more is replaced.
-func Listen(ctx context.Context, address string) (net.Listener, error) {
-	path, unix := strings.CutPrefix(address, "unix:")
-	if !unix {
-		return new(net.ListenConfig).Listen(ctx, "tcp", address)
-	}
-	if conn, err := new(net.Dialer).DialContext(ctx, "unix", path); err == nil {
-		return nil, errors.Join(fmt.Errorf("listen at %s: another process does", address), conn.Close())
-	} else if errors.Is(err, syscall.ECONNREFUSED) {
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("remove the stale socket %s: %w", path, err)
-		}
-	}
-	return new(net.ListenConfig).Listen(ctx, "unix", path)
 }
 
 func timestamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"go.uber.org/zap"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -33,8 +34,11 @@ var statuses = map[fixture.Code]struct {
 	fixture.CodeTooLarge:     {codes.InvalidArgument, "TOO_LARGE"},
 }
 
-// maxErrorText bounds the message of a status, which travels in a trailer.
-const maxErrorText = 6 << 10
+// maxErrorText bounds the message of a status, and maxViolation that of a field violation: both travel in a trailer.
+const (
+	maxErrorText = 6 << 10
+	maxViolation = 1 << 10
+)
 
 // toStatus turns a domain error into a status. An error that the domain does not know is logged, and the caller is told
 // nothing of it.
@@ -54,9 +58,7 @@ func toStatus(log *zap.Logger, err error) error {
 		return withDetails(status.New(codes.Internal, "internal error; the server's log says more"), statuses[code].reason, nil)
 	}
 	msg := err.Error()
-	if len(msg) > maxErrorText {
-		msg = msg[:maxErrorText] + "… (cut)"
-	}
+	msg = strings.ToValidUTF8(fixture.Cut(msg, maxErrorText), "\uFFFD")
 	m := statuses[code]
 	if code == fixture.CodeCorrupt {
 		log.Error("damaged store", zap.Error(err))
@@ -68,7 +70,7 @@ func withDetails(s *status.Status, reason string, err error) error {
 	info := &errdetails.ErrorInfo{Reason: reason, Domain: ErrorDomain}
 	var e *fixture.Error
 	if errors.As(err, &e) && e.Field != "" {
-		violation := &errdetails.BadRequest_FieldViolation{Field: e.Field, Description: e.Err.Error()}
+		violation := &errdetails.BadRequest_FieldViolation{Field: e.Field, Description: strings.ToValidUTF8(fixture.Cut(e.Err.Error(), maxViolation), "\uFFFD")}
 		if with, detailErr := s.WithDetails(info, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{violation}}); detailErr == nil {
 			return with.Err()
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/retrial-dev/retrial/fixturestore"
 	"github.com/retrial-dev/retrial/server"
+	"github.com/retrial-dev/retrial/server/wire"
 )
 
 // defaultListen is where a server listens that is told nothing else.
@@ -64,7 +64,7 @@ func (a *app) serveCommand() *cobra.Command {
 
 func (a *app) serve(ctx context.Context, c server.Config) error {
 	log := newLogger(a.stderr, a.verbose)
-	l, err := server.Listen(ctx, c.Listen)
+	l, err := wire.Listen(ctx, c.Listen)
 	if err != nil {
 		return &exit{exitUndecided, err}
 	}
@@ -75,7 +75,7 @@ func (a *app) serve(ctx context.Context, c server.Config) error {
 	s := server.New(c, store, server.NewCheckers(c), log, nil)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	log.Info("serving", zap.String("address", listenAddress(l.Addr())), zap.String("store", store.Path()), zap.Int("checkers", len(c.Checkers)))
+	log.Info("serving", zap.String("address", wire.Display(l.Addr())), zap.String("store", store.Path()), zap.Int("checkers", len(c.Checkers)))
 	select {
 	case err = <-served: // it ended by itself
 		err = errors.Join(err, s.Stop())
@@ -86,14 +86,6 @@ func (a *app) serve(ctx context.Context, c server.Config) error {
 	err = errors.Join(err, store.Close())
 	log.Info("stopped", zap.Error(err))
 	return err
-}
-
-// listenAddress gives an address in the form that --server takes.
-func listenAddress(addr net.Addr) string {
-	if addr.Network() == "unix" {
-		return "unix:" + addr.String()
-	}
-	return addr.String()
 }
 
 func (a *app) healthCommand() *cobra.Command {

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 
@@ -103,25 +101,14 @@ func Listen(ctx context.Context, c Checker, address string) error {
 	if err := check(c.Describe()); err != nil {
 		return err
 	}
-	network, addr := "tcp", address
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		network, addr = "unix", path
-		if conn, err := new(net.Dialer).DialContext(ctx, network, addr); err == nil {
-			return errors.Join(fmt.Errorf("listen at %s: somebody else does", address), conn.Close())
-		} else if errors.Is(err, syscall.ECONNREFUSED) {
-			if err := os.Remove(addr); err != nil {
-				return fmt.Errorf("remove the stale socket %s: %w", addr, err)
-			}
-		}
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, network, addr)
+	l, err := wire.Listen(ctx, address)
 	if err != nil {
-		return fmt.Errorf("listen at %s: %w", address, err)
+		return err
 	}
 	s := grpc.NewServer(serverOptions()...)
 	checkerv1.RegisterCheckerServiceServer(s, &service{checker: c})
 	healthv1.RegisterHealthServer(s, health.NewServer())
-	fmt.Fprintf(os.Stderr, "%s listens at %s\n", c.Describe().Name, display(l.Addr()))
+	fmt.Fprintf(os.Stderr, "%s listens at %s\n", c.Describe().Name, wire.Display(l.Addr()))
 	stop := context.AfterFunc(ctx, func() {
 		hard := time.AfterFunc(stopTimeout, s.Stop)
 		defer hard.Stop()
@@ -129,13 +116,6 @@ func Listen(ctx context.Context, c Checker, address string) error {
 	})
 	defer stop()
 	return s.Serve(l)
-}
-
-func display(a net.Addr) string {
-	if a.Network() == "unix" {
-		return "unix:" + a.String()
-	}
-	return a.String()
 }
 
 func check(d Description) error {

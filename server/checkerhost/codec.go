@@ -1,6 +1,9 @@
 package checkerhost
 
 import (
+	"errors"
+	"fmt"
+
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that everything but the hot path goes through
 	"google.golang.org/grpc/mem"
@@ -99,10 +102,21 @@ func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.results(buf.ReadOnlyData(), in)
 }
 
+// Bounds of one message of results. No more cases than that are ever in flight, and no case carries more stubs.
+const (
+	maxResults   = 2048
+	maxStubsUsed = 256
+)
+
+var errMalformed = errors.New("malformed CheckResponse")
+
 func (c *codec) results(b []byte, in *answers) error {
 	return wire.Fields(b, func(n protowire.Number, value []byte, _ uint64) error {
 		if n != 1 {
 			return nil
+		}
+		if len(in.list) == maxResults {
+			return fmt.Errorf("%w: more than %d results in one message", errMalformed, maxResults)
 		}
 		a, err := c.result(value)
 		in.list = append(in.list, a)
@@ -123,6 +137,9 @@ func (c *codec) result(b []byte) (a replayer.Answer, err error) {
 			answered, a.Outcome = true, fixture.Outcome{}
 			a.Err, err = c.caseError(value)
 		case 4:
+			if len(a.StubsUsed) == maxStubsUsed {
+				return fmt.Errorf("%w: a case used more than %d stubs", errMalformed, maxStubsUsed)
+			}
 			a.StubsUsed = append(a.StubsUsed, c.word(value))
 		}
 		return err

@@ -23,8 +23,10 @@ import (
 )
 
 const (
-	// MaxMessageBytes bounds one message of a checker, in bytes.
-	MaxMessageBytes = 16 << 20
+	// maxReceiveBytes bounds one message of a checker, in bytes, and maxSendBytes one to it: a batch of 1 MiB with one
+	// fixture of the largest size and its stubs on top.
+	maxReceiveBytes = 16 << 20
+	maxSendBytes    = 32 << 20
 	// maxHeaderBytes bounds the headers and trailers of a checker, error texts included.
 	maxHeaderBytes = 64 << 10
 	// describeTimeout bounds the first call, which also waits for the connection.
@@ -54,7 +56,7 @@ func Dial(ctx context.Context, address string) (*Host, error) {
 func (h *Host) connect(ctx context.Context, target string) error {
 	conn, err := grpc.NewClient(target,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessageBytes), grpc.MaxCallSendMsgSize(MaxMessageBytes)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceiveBytes), grpc.MaxCallSendMsgSize(maxSendBytes)),
 		grpc.WithMaxHeaderListSize(maxHeaderBytes),
 		grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(8<<20),
 		grpc.WithReadBufferSize(64<<10), grpc.WithWriteBufferSize(64<<10),
@@ -83,6 +85,13 @@ func (h *Host) describe(ctx context.Context) error {
 	return nil
 }
 
+// Bounds of what a checker can say about itself.
+const (
+	maxParameters   = 256
+	maxDeclared     = 10_000
+	maxDefaultBytes = 4 << 10
+)
+
 func checkDescription(d *checkerv1.DescribeResponse) error {
 	var errs []error
 	name := func(field, value string) {
@@ -100,8 +109,25 @@ func checkDescription(d *checkerv1.DescribeResponse) error {
 	if v := d.GetContractVersion(); v != wire.ContractVersion {
 		errs = append(errs, fmt.Errorf("contract_version: it speaks version %d, this release speaks %d", v, wire.ContractVersion))
 	}
+	if n := len(d.GetVerdicts()) + len(d.GetReasonCodes()); n > maxDeclared {
+		return fmt.Errorf("it declares %d verdicts and reason codes, over the limit of %d", n, maxDeclared)
+	}
+	if n := len(d.GetParameters()); n > maxParameters {
+		return fmt.Errorf("it declares %d parameters, over the limit of %d", n, maxParameters)
+	}
+	for field, words := range map[string][]string{"verdicts": d.GetVerdicts(), "reason_codes": d.GetReasonCodes()} {
+		for _, w := range words {
+			if w != "" || field == "verdicts" {
+				name(field, w)
+			}
+		}
+	}
 	for _, p := range d.GetParameters() {
 		name("parameters", p.GetName())
+		if len(p.GetDefaultJson()) > maxDefaultBytes {
+			errs = append(errs, fmt.Errorf("parameters: the default of %.80q has %d bytes, over the limit of %d", p.GetName(), len(p.GetDefaultJson()), maxDefaultBytes))
+			continue
+		}
 		if p.GetType() == checkerv1.ParameterType_PARAMETER_TYPE_UNSPECIFIED {
 			errs = append(errs, fmt.Errorf("parameters: %.80q has no type", p.GetName()))
 		}

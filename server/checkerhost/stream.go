@@ -37,7 +37,11 @@ func (c *checker) Description() replayer.Description {
 
 // Open implements replayer.Checker.
 func (c *checker) Open(ctx context.Context) (replayer.Stream, error) {
-	s, err := c.h.conn.NewStream(ctx, &checkerv1.CheckerService_ServiceDesc.Streams[0], checkerv1.CheckerService_Check_FullMethodName, grpc.ForceCodecV2(newCodec()))
+	// The stream ends with the run, but the checker is not told of the run's deadline: one that hits it first would be
+	// taken for the run.
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, cancel)
+	s, err := c.h.conn.NewStream(inner, &checkerv1.CheckerService_ServiceDesc.Streams[0], checkerv1.CheckerService_Check_FullMethodName, grpc.ForceCodecV2(newCodec()))
 	if err != nil {
 		return nil, c.h.fault(ctx, err)
 	}
