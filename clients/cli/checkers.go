@@ -20,13 +20,16 @@ func (a *app) checkersCommand() *cobra.Command {
 		Use:   "checkers",
 		Short: "List checkers, and ask them who they are",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:  noCommand,
 	}
 	list := &cobra.Command{
 		Use:   "list [DIRECTORY]",
 		Short: "List the checkers of a server's registry, or those that a set's directory names",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.server != "" && len(args) > 0 {
+				return usage(errors.New("a directory and --server exclude each other"))
+			}
 			if a.server != "" {
 				return a.with(cmd.Context(), nil, func(conn *connection) error { return a.listCheckers(cmd.Context(), conn) })
 			}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -20,6 +21,9 @@ import (
 const defaultStore = ".retrial/retrial.db"
 
 const maxMessageBytes = 16 << 20
+
+// noLimit leaves the timeouts of a run to its flags, where nobody else is served.
+const noLimit = 365 * 24 * time.Hour
 
 // connection is a way to a service: a server elsewhere, or the one in this process.
 type connection struct {
@@ -48,7 +52,8 @@ func dial(target string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 
 // embed runs the server in this process, behind a listener in memory: the same code path as any other server.
 func (a *app) embed(ctx context.Context, checkers map[string]server.CheckerConfig) (*connection, error) {
-	c := server.Config{Checkers: checkers, DialAllow: []string{"*"}, PolicyOverride: true}
+	c := server.Config{Checkers: checkers, DialAllow: []string{"*"}, PolicyOverride: true,
+		Limits: server.Limits{CaseTimeout: noLimit, RunTimeout: noLimit}}
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (a *app) fixturesCommand() *cobra.Command {
 		Aliases: []string{"fixture"},
 		Short:   "Check, publish and read fixture sets",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:    noCommand,
 	}
 	cmd.AddCommand(a.lintCommand(), a.checksumCommand(), a.pushCommand(), a.listCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.tagCommand(), a.verifyCommand())
 	return cmd

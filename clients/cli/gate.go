@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
 
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
 )
@@ -17,7 +18,7 @@ func (a *app) gateCommand() *cobra.Command {
 		Use:   "gate",
 		Short: "Ask whether a release may go out, and read past decisions",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:  noCommand,
 	}
 	cmd.AddCommand(a.statusCommand(), a.decisionsCommand())
 	return cmd
@@ -51,6 +52,9 @@ or that was tried on another version than the newest is UNKNOWN.
 
 func (a *app) status(ctx context.Context, conn *connection, req *gatev1.GetGateStatusRequest) error {
 	res, err := gatev1.NewGateServiceClient(conn).GetGateStatus(ctx, req)
+	if s := statusIn(err); s != nil && s.Code() == codes.InvalidArgument {
+		return usage(err) // it is the question that is wrong
+	}
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,11 @@ func (a *app) printStatus(res *gatev1.GetGateStatusResponse, word string) {
 		fmt.Fprintf(a.stdout, "  %s: %s\n", c.GetCode(), c.GetMessage())
 	}
 	if d := res.GetDecision(); d != nil {
-		fmt.Fprintf(a.stdout, "  %s\n  replay %s of %s, version %d, %s\n", d.GetSummary(), d.GetReplayId(), when(d.GetDecidedAt().AsTime()), d.GetVersion(), d.GetChecksum())
+		last := ""
+		if res.GetStatus() == gatev1.Status_STATUS_UNKNOWN {
+			last = "the last ruling, which does not hold for it: "
+		}
+		fmt.Fprintf(a.stdout, "  %s%s\n  replay %s of %s, version %d, %s\n", last, d.GetSummary(), d.GetReplayId(), when(d.GetDecidedAt().AsTime()), d.GetVersion(), d.GetChecksum())
 	}
 }
 

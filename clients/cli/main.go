@@ -79,7 +79,7 @@ proposed, shows every decision that would now come out differently, and rules: m
 ` + exitHelp),
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: noCommand,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if a.server != "" && cmd.Flags().Changed("store") {
 				return usage(errors.New("--server and --store exclude each other: a server has its own store"))
@@ -110,6 +110,15 @@ proposed, shows every decision that would now come out differently, and rules: m
 	root.AddCommand(a.versionCommand(), a.checkerCommand(), a.checkPagesCommand())
 	wrapArgs(root)
 	return root
+}
+
+// noCommand answers where a command is missing: with the help, and not with success.
+func noCommand(cmd *cobra.Command, _ []string) error {
+	cmd.SetOut(cmd.ErrOrStderr())
+	if err := cmd.Help(); err != nil {
+		return err
+	}
+	return usage(fmt.Errorf("say which: %s has several commands", cmd.CommandPath()))
 }
 
 // wrapArgs has every complaint about arguments end in the usage status.

@@ -20,6 +20,9 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List the sets, or the fixtures of a set",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && cmd.Flags().Changed("version") {
+				return usage(errors.New("--version is for the fixtures of a set: name the set"))
+			}
 			return a.reading(cmd.Context(), func(conn *connection) error {
 				if len(args) == 0 {
 					return a.listSets(cmd.Context(), conn)

@@ -62,10 +62,11 @@ type textReport struct {
 	table     *findingTable
 	notes     []*gatev1.Finding // findings that are no row of the table
 	more      int
+	blocking  int             // of notes
 	dead      map[string]bool // fixtures that turned out to answer differently when asked again
 }
 
-// maxNotes bounds the findings that are told beside the table.
+// maxNotes bounds the findings that are told beside the table, those that block and the others each.
 const maxNotes = 200
 
 func (r *textReport) event(e *replayv1.ReplayResponse) error {
@@ -153,12 +154,21 @@ func (r *textReport) finding(f *gatev1.Finding) error {
 		r.dead[f.GetSubject()] = true
 	}
 	if (f.GetCode() == "FLIP" || f.GetCode() == "BASELINE_MISMATCH") && !r.quiet {
-		if r.table == nil {
-			r.table = newFindingTable(r.w, r.paint)
+		if r.table == nil || r.table.code != f.GetCode() { // flips and mismatches do not mix
+			if err := r.table.flush(nil); err != nil {
+				return err
+			}
+			r.table = newFindingTable(r.w, r.paint, f.GetCode())
 		}
 		return r.table.add(f)
 	}
-	if len(r.notes) == maxNotes {
+	// What blocks must not be crowded out by what is only worth a look.
+	blocks := f.GetSeverity() == gatev1.Severity_SEVERITY_BLOCKING
+	switch {
+	case blocks && r.blocking < maxNotes:
+		r.blocking++
+	case !blocks && len(r.notes)-r.blocking < maxNotes:
+	default:
 		r.more++
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,6 +68,14 @@ A checker is given as a command ("./checker --strict", in this process alone), a
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.baselineGiven, f.candidateGiven = cmd.Flags().Changed("baseline"), cmd.Flags().Changed("candidate")
 			dir := "."
+			for _, name := range []string{"release", "fixtures", "set", "policy"} {
+				if fl := cmd.Flags().Lookup(name); fl.Changed && fl.Value.String() == "" {
+					return usage(fmt.Errorf("--%s is empty: a variable that is not set?", name))
+				}
+			}
+			if a.server != "" && f.author != "" {
+				return usage(errors.New("--author is for the store in this process: a run commits nothing to a server"))
+			}
 			switch {
 			case len(args) == 1 && f.set != "":
 				return usage(errors.New("a directory and --set exclude each other"))
@@ -299,7 +308,7 @@ func (a *app) publish(ctx context.Context, conn *connection, set *setdir.Set, f 
 	}
 	v, err := push(ctx, conn, set, newest, pushOptions{author: author, reason: "retrial run", progress: a.progress()})
 	if err != nil {
-		if s := statusIn(err); s != nil && newest != nil {
+		if s := statusIn(err); newest != nil && s != nil && slices.Contains([]codes.Code{codes.FailedPrecondition, codes.InvalidArgument, codes.Aborted}, s.Code()) {
 			return nil, &exit{exitInvalid, fmt.Errorf("%s differs from version %d of %q in %s, and cannot be committed by a run: %s\nIf the change is meant, commit it with its reasons: `retrial fixtures push %s --help`", set.Dir, newest.GetNumber(), set.Config.Set, a.store, s.Message(), set.Dir)}
 		}
 		return nil, err

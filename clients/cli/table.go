@@ -10,7 +10,12 @@ import (
 	"unicode/utf8"
 
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
 )
+
+// maxCell bounds one cell, in bytes: what others wrote must not fill the screen.
+const maxCell = 2 << 10
 
 // table prints aligned columns.
 type table struct{ w *tabwriter.Writer }
@@ -19,7 +24,7 @@ func newTable(w io.Writer) *table { return &table{tabwriter.NewWriter(w, 0, 0, 2
 
 func (t *table) row(cells ...string) {
 	for i, c := range cells {
-		cells[i] = strings.NewReplacer("\t", " ", "\n", " ").Replace(c)
+		cells[i] = fixture.Printable(c, maxCell)
 	}
 	fmt.Fprintln(t.w, strings.Join(cells, "\t"))
 }
@@ -36,6 +41,7 @@ type findingTable struct {
 	rows    []findingRow
 	widths  []int
 	printed bool
+	code    string // of its findings
 }
 
 type findingRow struct {
@@ -44,7 +50,9 @@ type findingRow struct {
 	class string
 }
 
-func newFindingTable(w io.Writer, p paint) *findingTable { return &findingTable{w: w, paint: p} }
+func newFindingTable(w io.Writer, p paint, code string) *findingTable {
+	return &findingTable{w: w, paint: p, code: code}
+}
 
 func (t *findingTable) add(f *gatev1.Finding) error {
 	now := "NOW"
@@ -63,6 +71,9 @@ func (t *findingTable) add(f *gatev1.Finding) error {
 	for _, in := range f.GetInputs() {
 		head = append(head, in.GetPath())
 		row.cells = append(row.cells, unquote(in.GetValue()))
+	}
+	for i, c := range row.cells {
+		row.cells[i] = fixture.Printable(c, maxCell)
 	}
 	if len(t.rows) == 0 && !t.printed {
 		t.rows = append(t.rows, findingRow{cells: head})

@@ -206,7 +206,7 @@ type Outcome struct {
 	Verdict string `protobuf:"bytes,1,opt,name=verdict,proto3" json:"verdict,omitempty"`
 	// The reason code.
 	ReasonCode string `protobuf:"bytes,2,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"`
-	// The output document as JSON; empty where the set compares none.
+	// The output document as JSON, cut to 1 KiB; empty where the set compares none.
 	Output        []byte `protobuf:"bytes,3,opt,name=output,proto3" json:"output,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -34,7 +34,8 @@ type GateServiceClient interface {
 	// GetGateStatus returns the standing of a release for a set.
 	//
 	// A release that was never tried is STATUS_UNKNOWN, in a successful call. So is one whose newest replay has not
-	// ended, or was made on another version of the set than the newest. Nothing but STATUS_PASS is a pass.
+	// ended, came to no decision, was made on another version of the set than the newest, or passed by another policy
+	// than the set's own. Nothing but STATUS_PASS is a pass.
 	GetGateStatus(ctx context.Context, in *GetGateStatusRequest, opts ...grpc.CallOption) (*GetGateStatusResponse, error)
 	// ListDecisions lists recorded decisions, newest first.
 	ListDecisions(ctx context.Context, in *ListDecisionsRequest, opts ...grpc.CallOption) (*ListDecisionsResponse, error)
@@ -77,7 +78,8 @@ type GateServiceServer interface {
 	// GetGateStatus returns the standing of a release for a set.
 	//
 	// A release that was never tried is STATUS_UNKNOWN, in a successful call. So is one whose newest replay has not
-	// ended, or was made on another version of the set than the newest. Nothing but STATUS_PASS is a pass.
+	// ended, came to no decision, was made on another version of the set than the newest, or passed by another policy
+	// than the set's own. Nothing but STATUS_PASS is a pass.
 	GetGateStatus(context.Context, *GetGateStatusRequest) (*GetGateStatusResponse, error)
 	// ListDecisions lists recorded decisions, newest first.
 	ListDecisions(context.Context, *ListDecisionsRequest) (*ListDecisionsResponse, error)
