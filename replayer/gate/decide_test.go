@@ -292,7 +292,7 @@ func TestPassNeedsCompleteEvidence(t *testing.T) {
 func TestPolicyOver(t *testing.T) {
 	own := gate.Policy{Kind: gate.Listed, AllowlistCap: 2, BlockUnusedStubs: true}
 	got := gate.Policy{Kind: gate.Full}.Over(own)
-	if !got.BlockUnusedStubs || got.Cap() != 2 || got.Kind != gate.Full || got.Equal(gate.Policy{}) || !got.Equal(got) {
+	if !got.BlockUnusedStubs || got.Cap() != 2 || got.Kind != gate.Full || got.Equal(gate.Policy{}) {
 		t.Errorf("got %+v", got)
 	}
 	if got := (gate.Policy{AllowlistCap: 1}).Over(own); got.Cap() != 1 {
