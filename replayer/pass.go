@@ -61,6 +61,7 @@ type slot struct {
 	answer   Answer
 	answered bool
 	batch    *batchState
+	done     string // the fixture that was handed on, until the place is taken again
 }
 
 type batchState struct {
@@ -262,6 +263,9 @@ func (p *pass) receive(stream Stream) error {
 		if err != nil {
 			return p.blame(err)
 		}
+		if len(answers) == 0 {
+			continue // a message without an answer is no sign of life
+		}
 		for _, a := range answers {
 			if err := p.take(a); err != nil {
 				return err
@@ -292,8 +296,10 @@ func (p *pass) take(a Answer) error {
 	switch {
 	case i >= p.next || a.CaseID == 0:
 		return faultf(gate.CheckerProtocol, "%s: it answered case %d, which it was never asked; %s", p.name(), a.CaseID, p.waiting())
+	case i < p.base && p.next-i <= windowCases:
+		return faultf(gate.CheckerProtocol, "%s: it answered fixture %q twice", p.name(), p.slots[i%windowCases].done)
 	case i < p.base:
-		return faultf(gate.CheckerProtocol, "%s: it answered case %d twice; %s", p.name(), a.CaseID, p.waiting())
+		return faultf(gate.CheckerProtocol, "%s: it answered case %d twice, %d cases later", p.name(), a.CaseID, p.next-i)
 	}
 	s := &p.slots[i%windowCases]
 	if s.answered {
@@ -323,7 +329,7 @@ func (p *pass) deliver() error {
 			return nil
 		}
 		c, a := s.c, s.answer
-		*s = slot{}
+		*s = slot{done: c.Fixture.ID}
 		p.base++
 		p.bytes -= weight(c)
 		p.room.Broadcast()

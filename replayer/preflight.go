@@ -75,14 +75,20 @@ func (r *run) suspicions() []gate.Finding {
 	}
 	declared := slices.Concat(base.ReasonCodes, r.t.Candidate.Description().ReasonCodes, r.t.Vocabulary.ReasonCodes)
 	slices.Sort(declared)
+	told := 0
 	for _, code := range slices.Compact(declared) {
-		if code != "" && !r.t.Tally.HasReason(code) {
+		if code != "" && told < maxUncovered && !r.t.Tally.HasReason(code) {
+			told++
 			out = append(out, gate.Finding{Code: gate.ReasonUncovered, Subject: printable(code),
 				Message: "the reason code is declared, and no fixture of the set covers it"})
 		}
 	}
 	return out
 }
+
+// maxUncovered bounds how many declared reason codes are told: a checker that declares thousands must not crowd out of the
+// decision what it is about.
+const maxUncovered = 100
 
 // maxUnseen bounds how many new reason codes are told.
 const maxUnseen = 100

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -59,9 +60,13 @@ func Serve(c Checker) int {
 func servePlugin(c Checker) {
 	// An interrupt from the terminal is meant for the host, which ends its checkers itself.
 	signal.Ignore(os.Interrupt)
+	// go-plugin puts pipes in the place of both, which a host is to read by a call of its own. Nobody does here: what the
+	// checker logs would be lost, and block it once a pipe is full.
+	stdout, stderr := os.Stdout, os.Stderr
+	restore := sync.OnceFunc(func() { os.Stdout, os.Stderr = stdout, stderr })
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
-		Plugins:         plugin.PluginSet{"checker": &grpcPlugin{checker: c}},
+		Plugins:         plugin.PluginSet{"checker": &grpcPlugin{checker: c, begin: restore}},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(opts, serverOptions()...)...)
 		},
@@ -82,11 +87,12 @@ func serverOptions() []grpc.ServerOption {
 type grpcPlugin struct {
 	plugin.NetRPCUnsupportedPlugin
 	checker Checker
+	begin   func() // called once the server answers calls
 }
 
 // GRPCServer implements plugin.GRPCPlugin.
 func (p *grpcPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
-	checkerv1.RegisterCheckerServiceServer(s, &service{checker: p.checker})
+	checkerv1.RegisterCheckerServiceServer(s, &service{checker: p.checker, begin: p.begin})
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package checkerhost
 
 import (
-	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/encoding"
@@ -108,15 +107,13 @@ const (
 	maxStubsUsed = 256
 )
 
-var errMalformed = errors.New("malformed CheckResponse")
-
 func (c *codec) results(b []byte, in *answers) error {
 	return wire.Fields(b, func(n protowire.Number, value []byte, _ uint64) error {
 		if n != 1 {
 			return nil
 		}
 		if len(in.list) == maxResults {
-			return fmt.Errorf("%w: more than %d results in one message", errMalformed, maxResults)
+			return fmt.Errorf("%w: more than %d results, which is more than can be unanswered", wire.ErrMalformed, maxResults)
 		}
 		a, err := c.result(value)
 		in.list = append(in.list, a)
@@ -138,7 +135,7 @@ func (c *codec) result(b []byte) (a replayer.Answer, err error) {
 			a.Err, err = c.caseError(value)
 		case 4:
 			if len(a.StubsUsed) == maxStubsUsed {
-				return fmt.Errorf("%w: a case used more than %d stubs", errMalformed, maxStubsUsed)
+				return fmt.Errorf("%w: a result names more than %d stubs", wire.ErrMalformed, maxStubsUsed)
 			}
 			a.StubsUsed = append(a.StubsUsed, c.word(value))
 		}

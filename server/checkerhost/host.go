@@ -122,8 +122,13 @@ func checkDescription(d *checkerv1.DescribeResponse) error {
 			}
 		}
 	}
+	seen := map[string]bool{}
 	for _, p := range d.GetParameters() {
 		name("parameters", p.GetName())
+		if seen[p.GetName()] {
+			errs = append(errs, fmt.Errorf("parameters: %.80q stands there twice", p.GetName()))
+		}
+		seen[p.GetName()] = true
 		if len(p.GetDefaultJson()) > maxDefaultBytes {
 			errs = append(errs, fmt.Errorf("parameters: the default of %.80q has %d bytes, over the limit of %d", p.GetName(), len(p.GetDefaultJson()), maxDefaultBytes))
 			continue

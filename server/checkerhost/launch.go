@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +51,7 @@ func Launch(ctx context.Context, c Command) (*Host, error) {
 		cmd.Args[0] = c.Arg0
 	}
 	p := &process{dir: dir, done: make(chan struct{})}
-	p.client = plugin.NewClient(&plugin.ClientConfig{
+	client := plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
 		Plugins:          plugin.PluginSet{},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
@@ -67,12 +68,13 @@ func Launch(ctx context.Context, c Command) (*Host, error) {
 	h := &Host{process: p, where: where}
 	stop := context.AfterFunc(ctx, p.kill)
 	defer stop()
-	addr, err := p.client.Start()
+	addr, err := client.Start()
 	if err != nil {
 		err = fixture.NewError(fixture.CodeUnavailable, "launch", where, p.startError(err))
 		return nil, errors.Join(err, h.Close())
 	}
-	if err := h.connect(ctx, "unix:"+addr.String()); err != nil {
+	// A path can have what means something else in an address: '#', '?', '%'.
+	if err := h.connect(ctx, (&url.URL{Scheme: "unix", Path: addr.String()}).String()); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil

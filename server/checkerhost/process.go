@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	plugin "github.com/hashicorp/go-plugin"
-
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -24,9 +22,8 @@ const drainTimeout = 250 * time.Millisecond
 
 // process is a launched checker: go-plugin's runner.Runner over a process group of its own.
 type process struct {
-	cmd    *exec.Cmd
-	client *plugin.Client
-	dir    string // removed by cleanup
+	cmd *exec.Cmd
+	dir string // removed by cleanup
 
 	stderr, stdout tail
 	handshake      *io.PipeReader
@@ -121,8 +118,13 @@ func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader
 // Name implements runner.Runner.
 func (p *process) Name() string { return p.cmd.Path }
 
-// ID implements runner.Runner.
-func (p *process) ID() string { return fmt.Sprint(p.cmd.Process.Pid) }
+// ID implements runner.Runner. It is empty for a process that was never started.
+func (p *process) ID() string {
+	if p.cmd.Process == nil {
+		return ""
+	}
+	return fmt.Sprint(p.cmd.Process.Pid)
+}
 
 // Wait implements runner.Runner.
 func (p *process) Wait(ctx context.Context) error {
@@ -177,23 +179,23 @@ func (p *process) HostToPlugin(network, addr string) (string, string, error) {
 	return network, addr, nil
 }
 
-// startError says why a start failed, with what the checker printed.
+// startError says why a start failed, with what the checker printed. go-plugin has killed what it refuses before it says
+// so: how the process ended counts only where there was no handshake to refuse.
 func (p *process) startError(err error) error {
 	if !p.started {
 		return err
 	}
-	printed := p.stdout.String()
+	printed, said := p.stdout.String(), fixture.Printable(err.Error(), 500)
+	none := strings.Contains(said, "Unrecognized remote plugin message") || strings.Contains(said, "plugin exited before we could connect")
 	switch {
-	case printed != "" && strings.Contains(err.Error(), "Unrecognized remote plugin message"):
+	case printed != "" && (none || strings.Contains(said, "error parsing core protocol version")):
 		return p.withStderr("its stdout carries the handshake and nothing else (a checker logs to stderr), but it printed:\n" + printed)
-	case p.exitedSoon():
-		msg := fmt.Sprintf("it ended before its handshake: %s", exitText(p.waitErr))
-		if printed != "" {
-			msg += "; it printed on stdout:\n" + printed
-		}
-		return p.withStderr(msg)
+	case none && p.exitedSoon():
+		return p.withStderr("it ended before its handshake: " + exitText(p.waitErr))
+	case printed != "":
+		return p.withStderr(said + "; it printed on stdout:\n" + printed)
 	default:
-		return p.withStderr(fixture.Printable(err.Error(), 500))
+		return p.withStderr(said)
 	}
 }
 
@@ -237,8 +239,6 @@ func exitText(err error) string {
 	}
 }
 
-// cleanup has go-plugin let go of what it holds, and removes the sockets. The process must be gone.
-func (p *process) cleanup() error {
-	p.client.Kill()
-	return os.RemoveAll(p.dir)
-}
+// cleanup removes the sockets. The process must be gone: then go-plugin holds nothing any more. Its own Kill is not for
+// us: it dials the dead process once more and, where that is refused at once, never closes the connection (1.8.0).
+func (p *process) cleanup() error { return os.RemoveAll(p.dir) }

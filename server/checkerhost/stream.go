@@ -87,11 +87,11 @@ func (s *stream) Recv() ([]replayer.Answer, error) {
 // fault says what a broken stream is: the caller's own cancellation, or the checker's fault.
 func (h *Host) fault(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return err
+		return context.Cause(ctx)
 	}
 	code := gate.CheckerFailed
 	switch status.Code(err) {
-	case codes.Internal, codes.ResourceExhausted, codes.Unimplemented, codes.InvalidArgument:
+	case codes.Internal, codes.ResourceExhausted, codes.Unimplemented, codes.InvalidArgument, codes.Canceled, codes.DeadlineExceeded:
 		code = gate.CheckerProtocol
 	}
 	return &replayer.Fault{Code: code, Message: h.explain(err).Error()}
