@@ -157,8 +157,11 @@ func (c *Commit) Add(f *fixture.Fixture, stubs []byte) error {
 			return err
 		}
 	}
-	if e.object, err = c.place(f.Canonical(), before.object, known && before.digest == e.digest); err != nil {
-		return err
+	e.object = before.object
+	if !known || before.digest != e.digest {
+		if e.object, err = c.put(bucketObjects, appendObject(nil, f)); err != nil {
+			return err
+		}
 	}
 	if stubs != nil {
 		if e.stubs, err = c.place(stubs, before.stubs, known && before.stubs != 0 && before.stubby == e.stubby); err != nil {

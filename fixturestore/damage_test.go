@@ -190,3 +190,25 @@ func TestR16EditedRecord(t *testing.T) {
 	_, err = s.NewestReplay("v1", "memory")
 	wantCode(t, err, fixture.CodeCorrupt)
 }
+
+// R16: what a replay has read and verified once is held against that when it is read again: an edit between two passes is
+// noticed as well.
+func TestR16EditBetweenTwoPasses(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "retrial.db"))
+	v := mustCommit(t, s, fixturestore.Draft{}, map[string]row{"a": {verdict: "dropped", text: "one"}, "b": {verdict: "promoted", text: "one", stub: "fact"}})
+	for _, edit := range [][2]string{{`"one"`, `"two"`}, {`"fact"`, `"tact"`}} {
+		blocks, err := s.Blocks(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		none := func(fixturestore.Entry) error { return nil }
+		for range 2 {
+			if err := blocks.ReadBlock(0, none); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fixturestore.EditObjects(t, s, edit[0], edit[1])
+		wantCode(t, blocks.ReadBlock(0, none), fixture.CodeCorrupt, "not match")
+		fixturestore.EditObjects(t, s, edit[1], edit[0])
+	}
+}

@@ -35,7 +35,7 @@ func CountReads(s *Store) func() int {
 func DropFromManifest(t testing.TB, s *Store, v *Version) {
 	t.Helper()
 	if err := s.update(func(tx *bolt.Tx) error {
-		n, err := nodeIn(tx, v.root)
+		n, err := nodeIn(tx, v.root, nil)
 		if err != nil {
 			return err
 		}
@@ -61,6 +61,29 @@ func EditReplay(t testing.TB, s *Store, seq uint64, old, edited string) {
 func RemoveVersion(t testing.TB, s *Store, set string, n uint64) {
 	t.Helper()
 	if err := s.update(func(tx *bolt.Tx) error { return tx.Bucket(bucketVersions).Delete(versionKey(set, n)) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// EditObjects replaces a text in every stored fixture, and leaves their length as it is.
+func EditObjects(t testing.TB, s *Store, old, edited string) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketObjects)
+		changed := map[string][]byte{}
+		if err := b.ForEach(func(k, v []byte) error {
+			changed[string(k)] = bytes.ReplaceAll(bytes.Clone(v), []byte(old), []byte(edited))
+			return nil
+		}); err != nil {
+			return err
+		}
+		for k, v := range changed {
+			if err := b.Put([]byte(k), v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

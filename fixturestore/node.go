@@ -97,7 +97,7 @@ type node struct {
 	refs    []ref
 }
 
-func decodeNode(b []byte, level uint8) (node, error) {
+func decodeNode(b []byte, level uint8, entries []entry) (node, error) {
 	if len(b) < 2 || b[0] != nodeFormat || b[1] != level {
 		return node{}, errors.New("it is no manifest node of the level that was expected")
 	}
@@ -107,16 +107,11 @@ func decodeNode(b []byte, level uint8) (node, error) {
 		return node{}, errors.New("manifest node is cut")
 	}
 	var n node
-	for range count {
-		if level == 0 {
-			e := entry{id: r.name(), object: r.uvarint(), digest: r.digest(), stubs: r.uvarint()}
-			if e.stubs != 0 {
-				e.stubby = r.digest()
-			}
-			n.entries = append(n.entries, e)
-		} else {
-			n.refs = append(n.refs, ref{last: r.name(), seq: r.uvarint(), hash: r.digest(), count: r.uvarint(), level: level - 1})
-		}
+	if level == 0 {
+		n.entries = r.entries(entries, int(count))
+	}
+	for range count * min(uint64(level), 1) {
+		n.refs = append(n.refs, ref{last: r.name(), seq: r.uvarint(), hash: r.digest(), count: r.uvarint(), level: level - 1})
 	}
 	if r.bad || len(r.b) > 0 {
 		return node{}, fmt.Errorf("manifest node is cut or has %d bytes too many", len(r.b))
@@ -148,6 +143,28 @@ func (r *reader) take(n uint64) []byte {
 	out := r.b[:n]
 	r.b = r.b[n:]
 	return out
+}
+
+// entries appends the entries of a leaf. Their ids share one string: a leaf is read whole.
+func (r *reader) entries(to []entry, count int) []entry {
+	from := len(to)
+	var buf [2048]byte
+	var places [128]int
+	ids, ends := buf[:0], places[:0]
+	for range count {
+		ids = append(ids, r.take(r.uvarint())...)
+		ends = append(ends, len(ids))
+		e := entry{object: r.uvarint(), digest: r.digest(), stubs: r.uvarint()}
+		if e.stubs != 0 {
+			e.stubby = r.digest()
+		}
+		to = append(to, e)
+	}
+	all, at := string(ids), 0
+	for i, end := range ends {
+		to[from+i].id, at = all[at:end], end
+	}
+	return to
 }
 
 func (r *reader) name() string { return string(r.take(r.uvarint())) }

@@ -1,9 +1,11 @@
 package fixturestore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -23,13 +25,14 @@ type Item struct {
 // readNode reads and verifies one node in a transaction of its own.
 func (s *Store) readNode(r ref) (n node, err error) {
 	err = s.view(func(tx *bolt.Tx) (err error) {
-		n, err = nodeIn(tx, r)
+		n, err = nodeIn(tx, r, nil)
 		return err
 	})
 	return n, err
 }
 
-func nodeIn(tx *bolt.Tx, r ref) (node, error) {
+// nodeIn appends the entries of a leaf to those that are given.
+func nodeIn(tx *bolt.Tx, r ref, entries []entry) (node, error) {
 	b := tx.Bucket(bucketNodes).Get(number(r.seq))
 	subject := fmt.Sprintf("manifest node %d, up to fixture %q", r.seq, r.last)
 	if b == nil {
@@ -38,7 +41,7 @@ func nodeIn(tx *bolt.Tx, r ref) (node, error) {
 	if fixture.DigestOf(b) != r.hash {
 		return node{}, corrupt(subject, errors.New("it does not match its hash"))
 	}
-	n, err := decodeNode(b, r.level)
+	n, err := decodeNode(b, r.level, entries)
 	if err != nil {
 		return node{}, corrupt(subject, err)
 	}
@@ -126,6 +129,7 @@ type Blocks struct {
 	v      *Version
 	blocks [][]ref
 	start  []uint64 // position of each block's first fixture
+	seen   *seen
 }
 
 // Blocks prepares to read a version. What it holds grows with the number of manifest leaves, about a fortieth of the
@@ -135,7 +139,7 @@ func (s *Store) Blocks(v *Version) (*Blocks, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Blocks{s: s, v: v}
+	b := &Blocks{s: s, v: v, seen: newSeen()}
 	var at uint64
 	for len(leaves) > 0 {
 		n, count := 0, uint64(0)
@@ -161,43 +165,93 @@ type Entry struct {
 	Item
 }
 
+// scratch is what reading a block needs and nobody keeps.
+type scratch struct {
+	entries []entry
+	raw     []raw
+	items   []Item
+	layout  []byte
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
 // ReadBlock calls fn for each fixture of block i in order. No transaction is open while fn runs.
 func (b *Blocks) ReadBlock(i int, fn func(Entry) error) error {
-	var all []entry
-	for _, leaf := range b.blocks[i] {
-		n, err := b.s.readNode(leaf)
-		if err != nil {
-			return fmt.Errorf("%s: %w", b.v.Name(), err)
-		}
-		all = append(all, n.entries...)
+	w := scratches.Get().(*scratch)
+	defer scratches.Put(w)
+	defer w.clear()
+	if err := b.entries(i, w); err != nil {
+		return fmt.Errorf("%s: %w", b.v.Name(), err)
 	}
 	at := b.start[i]
-	for len(all) > 0 {
-		chunk, err := b.s.load(all)
-		if err != nil {
+	for all := w.entries; len(all) > 0; all = all[len(w.raw):] {
+		if err := b.s.load(all, w); err != nil {
 			return fmt.Errorf("%s: %w", b.v.Name(), err)
 		}
-		for j, raw := range chunk {
-			item, err := raw.verify(all[j])
-			if err != nil {
-				return fmt.Errorf("%s: %w", b.v.Name(), err)
-			}
+		sum := b.seen.sumOf(w.raw)
+		known := b.seen.knows(at, sum)
+		if err := w.verify(all, known); err != nil {
+			return fmt.Errorf("%s: %w", b.v.Name(), err)
+		}
+		if !known {
+			b.seen.learn(at, sum)
+		}
+		for _, item := range w.items {
 			if err := fn(Entry{at, item}); err != nil {
 				return err
 			}
 			at++
 		}
-		all = all[len(chunk):]
 	}
 	return nil
 }
 
-type raw struct{ doc, stubs []byte }
+// clear lets go of the fixtures.
+func (w *scratch) clear() {
+	clear(w.entries)
+	clear(w.raw)
+	clear(w.items)
+}
+
+// entries reads the leaves of block i.
+func (b *Blocks) entries(i int, w *scratch) error {
+	return b.s.view(func(tx *bolt.Tx) error {
+		w.entries = w.entries[:0]
+		for _, leaf := range b.blocks[i] {
+			n, err := nodeIn(tx, leaf, w.entries)
+			if err != nil {
+				return err
+			}
+			w.entries = n.entries
+		}
+		return nil
+	})
+}
+
+// raw is what the store holds of a fixture.
+type raw struct{ layout, doc, stubs []byte }
+
+// appendObject appends the stored form of a fixture: the length of its layout, the layout, and its document.
+func appendObject(b []byte, f *fixture.Fixture) []byte {
+	layout := f.AppendLayout(nil)
+	b = append(binary.AppendUvarint(b, uint64(len(layout))), layout...)
+	return append(b, f.Canonical()...)
+}
+
+// cut takes the stored form apart.
+func (r *raw) cut() error {
+	n, size := binary.Uvarint(r.doc)
+	if size <= 0 || n > uint64(len(r.doc)-size) {
+		return errors.New("it is cut")
+	}
+	r.layout, r.doc = r.doc[size:size+int(n)], r.doc[size+int(n):]
+	return nil
+}
 
 // load copies the bytes of at least one entry, and of as many as blockBytes allows, out of one transaction.
-func (s *Store) load(all []entry) (out []raw, err error) {
-	err = s.view(func(tx *bolt.Tx) error {
-		out = out[:0]
+func (s *Store) load(all []entry, w *scratch) error {
+	return s.view(func(tx *bolt.Tx) (err error) {
+		w.raw = w.raw[:0]
 		c := &follower{c: tx.Bucket(bucketObjects).Cursor()}
 		arena := make([]byte, 0, 64<<10)
 		for _, e := range all {
@@ -205,19 +259,21 @@ func (s *Store) load(all []entry) (out []raw, err error) {
 			if arena, r.doc, err = c.copy(arena, e.object); err != nil {
 				return objectError(e, err)
 			}
+			if err = r.cut(); err != nil {
+				return objectError(e, err)
+			}
 			if e.stubs != 0 {
 				if arena, r.stubs, err = c.copy(arena, e.stubs); err != nil {
 					return objectError(e, err)
 				}
 			}
-			out = append(out, r)
+			w.raw = append(w.raw, r)
 			if c.read >= blockBytes {
 				break
 			}
 		}
 		return nil
 	})
-	return out, err
 }
 
 // follower reads objects by sequence. Neighbours follow each other, and stepping is cheaper than seeking.
@@ -249,22 +305,40 @@ func (f *follower) copy(arena []byte, seq uint64) ([]byte, []byte, error) {
 	return arena, arena[len(arena)-len(v) : len(arena) : len(arena)], nil
 }
 
-func (r raw) verify(e entry) (Item, error) {
-	if fixture.DigestOf(r.doc) != e.digest {
-		return Item{}, objectError(e, errors.New("it does not match its hash"))
-	}
-	item := Item{Fixture: fixture.FromCanonical(r.doc), Digest: e.digest}
-	if item.Fixture.ID != e.id {
-		return Item{}, objectError(e, fmt.Errorf("it is fixture %q", item.Fixture.ID))
-	}
-	if e.stubs != 0 {
-		if fixture.DigestOf(r.stubs) != e.stubby {
-			return Item{}, objectError(e, errors.New("its stubs do not match their hash"))
+// verify makes items of what was loaded. known says that these very bytes were held against their digests before.
+func (w *scratch) verify(all []entry, known bool) error {
+	var read fixture.Reader
+	fixtures := make([]fixture.Fixture, len(w.raw))
+	w.items = w.items[:0]
+	for i, r := range w.raw {
+		e := &all[i]
+		if !known && fixture.DigestOf(r.doc) != e.digest {
+			return objectError(*e, errors.New("it does not match its hash"))
 		}
-		digest := e.stubby
-		item.Stubs, item.StubDigest = r.stubs, &digest
+		f := &fixtures[i]
+		if known {
+			if !read.ReadLaid(f, e.id, r.doc, r.layout) {
+				return objectError(*e, errors.New("its layout does not fit"))
+			}
+		} else {
+			if read.Read(f, e.id, r.doc); f.ID != e.id {
+				return objectError(*e, fmt.Errorf("it is fixture %q", f.ID))
+			}
+			if w.layout = f.AppendLayout(w.layout[:0]); !bytes.Equal(w.layout, r.layout) {
+				return objectError(*e, errors.New("its layout does not fit"))
+			}
+		}
+		item := Item{Fixture: f, Digest: e.digest}
+		if e.stubs != 0 {
+			if !known && fixture.DigestOf(r.stubs) != e.stubby {
+				return objectError(*e, errors.New("its stubs do not match their hash"))
+			}
+			digest := e.stubby
+			item.Stubs, item.StubDigest = r.stubs, &digest
+		}
+		w.items = append(w.items, item)
 	}
-	return item, nil
+	return nil
 }
 
 func objectError(e entry, err error) error {
@@ -279,11 +353,15 @@ func (s *Store) fixture(e entry) (*fixture.Fixture, error) {
 }
 
 func (s *Store) item(e entry) (Item, error) {
-	got, err := s.load([]entry{e})
-	if err != nil {
+	all := []entry{e}
+	var w scratch
+	if err := s.load(all, &w); err != nil {
 		return Item{}, err
 	}
-	return got[0].verify(e)
+	if err := w.verify(all, false); err != nil {
+		return Item{}, err
+	}
+	return w.items[0], nil
 }
 
 // Fixture gives one fixture of a version. CodeNotFound if the version has none of this id.

@@ -34,7 +34,7 @@ type Stream interface {
 	Send(batch []Request) error
 	// CloseSend says that no batch follows.
 	CloseSend() error
-	// Recv gives the next answers; they are the caller's. io.EOF says that the checker has ended the stream in order.
+	// Recv gives the next answers; they are the caller's until the next call. io.EOF says that the checker has ended the stream in order.
 	Recv() ([]Answer, error)
 }
 

@@ -27,7 +27,7 @@ const (
 )
 
 // feed gives a pass its cases in the order in which they are asked. It is called once, from a goroutine of the pass.
-type feed func(ask func(Case) error) error
+type feed func(ask func(*Case) error) error
 
 // pass asks one checker every case of a feed over one stream, and hands the answers on in the order of the feed.
 type pass struct {
@@ -35,7 +35,7 @@ type pass struct {
 	role    gate.Role
 	feed    feed
 	// handle takes an answer. It runs on the receiving goroutine: while it blocks, the pass stands still.
-	handle  func(Case, Answer) error
+	handle  func(*Case, *Answer) error
 	timeout time.Duration
 	salt    uint64 // below 2^62
 	elapsed func() time.Duration
@@ -57,7 +57,7 @@ type pass struct {
 }
 
 type slot struct {
-	c        Case
+	c        *Case
 	answer   Answer
 	answered bool
 	batch    *batchState
@@ -172,8 +172,9 @@ func (p *pass) waiting() string {
 // send feeds the stream until the feed is exhausted or the pass ends.
 func (p *pass) send(stream Stream) error {
 	var batch []Request
-	var cases []Case
+	var cases []*Case
 	bytes, n := 0, 0
+	most := p.batchSize(0)
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
@@ -184,12 +185,13 @@ func (p *pass) send(stream Stream) error {
 		err := stream.Send(batch)
 		batch, cases, bytes = batch[:0], cases[:0], 0
 		n++
+		most = p.batchSize(n)
 		return err
 	}
-	err := p.feed(func(c Case) error {
+	err := p.feed(func(c *Case) error {
 		batch = append(batch, Request{Fixture: c.Fixture, Stubs: c.Stubs})
 		cases = append(cases, c)
-		if bytes += weight(c); bytes >= batchBytes || len(batch) >= p.batchSize(n) {
+		if bytes += weight(c); bytes >= batchBytes || len(batch) >= most {
 			return flush()
 		}
 		return nil
@@ -210,7 +212,7 @@ func (p *pass) send(stream Stream) error {
 	return stream.CloseSend()
 }
 
-func weight(c Case) int {
+func weight(c *Case) int {
 	n := len(c.Fixture.Canonical()) + 64
 	for _, s := range c.Stubs {
 		n += len(s.Value) + len(s.Call)
@@ -228,7 +230,7 @@ func (p *pass) batchSize(n int) int {
 }
 
 // reserve waits until the batch fits into the window, and gives its cases their ids.
-func (p *pass) reserve(batch []Request, cases []Case, bytes int) error {
+func (p *pass) reserve(batch []Request, cases []*Case, bytes int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for !p.ended && p.next != p.base && (p.next-p.base+uint64(len(batch)) > windowCases || p.bytes+bytes > windowBytes) {
@@ -266,10 +268,8 @@ func (p *pass) receive(stream Stream) error {
 		if len(answers) == 0 {
 			continue // a message without an answer is no sign of life
 		}
-		for _, a := range answers {
-			if err := p.take(a); err != nil {
-				return err
-			}
+		if err := p.take(answers); err != nil {
+			return err
 		}
 		if err := p.deliver(); err != nil {
 			return err
@@ -288,10 +288,20 @@ func (p *pass) blame(err error) error {
 	return faultf(fault.Code, "%s: %s; %s", p.name(), fault.Message, p.waiting())
 }
 
-// take matches one answer with its case.
-func (p *pass) take(a Answer) error {
+// take matches answers with their cases.
+func (p *pass) take(answers []Answer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for i := range answers {
+		if err := p.match(&answers[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// match is called with mu held.
+func (p *pass) match(a *Answer) error {
 	i := p.counter(a.CaseID)
 	switch {
 	case i >= p.next || a.CaseID == 0:
@@ -305,7 +315,7 @@ func (p *pass) take(a Answer) error {
 	if s.answered {
 		return faultf(gate.CheckerProtocol, "%s: it answered fixture %q twice", p.name(), s.c.Fixture.ID)
 	}
-	s.answer, s.answered = a, true
+	s.answer, s.answered = *a, true
 	if s.batch.left--; s.batch.left == 0 {
 		switch took := p.elapsed() - s.batch.at; {
 		case took < fastBatch:
@@ -317,27 +327,50 @@ func (p *pass) take(a Answer) error {
 	return nil
 }
 
-// deliver hands on, in order, what has been answered without a gap.
+// deliver hands on, in order, what has been answered without a gap. What is answered stays in its slot until then: nobody
+// else touches it.
 func (p *pass) deliver() error {
 	defer p.listen()
 	for {
-		p.mu.Lock()
-		p.busy = true
-		s := &p.slots[p.base%windowCases]
-		if p.base == p.next || !s.answered {
-			p.mu.Unlock()
+		from, n := p.ready()
+		if n == 0 {
 			return nil
 		}
-		c, a := s.c, s.answer
-		*s = slot{done: c.Fixture.ID}
-		p.base++
-		p.bytes -= weight(c)
-		p.room.Broadcast()
-		p.mu.Unlock()
-		if err := p.handle(c, a); err != nil {
-			return err
+		for i := from; i < from+n; i++ {
+			s := &p.slots[i%windowCases]
+			if err := p.handle(s.c, &s.answer); err != nil {
+				return err
+			}
 		}
+		p.done(n)
 	}
+}
+
+// maxReady bounds what is handed on at a time, so that the window does not empty meanwhile.
+const maxReady = 256
+
+// ready gives the first case of the window and how many are answered without a gap.
+func (p *pass) ready() (from, n uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy = true
+	for n < maxReady && p.base+n != p.next && p.slots[(p.base+n)%windowCases].answered {
+		n++
+	}
+	return p.base, n
+}
+
+// done takes n cases out of the window.
+func (p *pass) done(n uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for range n {
+		s := &p.slots[p.base%windowCases]
+		p.bytes -= weight(s.c)
+		*s = slot{done: s.c.Fixture.ID}
+		p.base++
+	}
+	p.room.Broadcast()
 }
 
 // listen says that the checker is being listened to again.
@@ -358,7 +391,7 @@ func (p *pass) complete() error {
 	missing := &missingAnswers{}
 	for i := p.base; i < p.next; i++ {
 		if s := &p.slots[i%windowCases]; !s.answered {
-			missing.cases = append(missing.cases, s.c)
+			missing.cases = append(missing.cases, *s.c)
 		}
 	}
 	if len(missing.cases) > 0 {

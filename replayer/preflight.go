@@ -1,9 +1,9 @@
 package replayer
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
@@ -15,29 +15,27 @@ import (
 func (r *run) preflight() error {
 	sum := fixture.NewChecksum(r.t.Vocabulary)
 	stale := staleRecordings{now: r.t.Now}
-	for i := range r.t.Source.Blocks() {
-		if r.ctx.Err() != nil {
-			return context.Cause(r.ctx)
-		}
-		err := r.t.Source.Block(i, func(c Case) error {
+	err := ahead(r.ctx, r.t.Source, slices.Collect(numbers(r.t.Source.Blocks())), func(_ int, cases []Case) error {
+		for i := range cases {
+			c := &cases[i]
 			if err := sum.Add(c.Fixture.ID, c.Digest, c.StubDigest); err != nil {
 				return fixture.NewError(fixture.CodeCorrupt, "read", c.Fixture.ID, err)
 			}
 			if !r.selected(c.Fixture.ID) {
-				return nil
+				continue
 			}
 			if c.Fixture.Group == fixture.Derived {
 				r.selection.Derived++
-				return nil
+				continue
 			}
 			r.selection.Hermetic++
-			r.usage.has(c)
-			stale.look(c)
-			return nil
-		})
-		if err != nil {
-			return err
+			r.usage.has(*c)
+			stale.look(*c)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if got := sum.Sum(); got != r.t.Checksum {
 		return fixture.NewError(fixture.CodeCorrupt, "read version", "", fmt.Errorf("its checksum is %s, its content has %s", r.t.Checksum, got))
@@ -48,6 +46,13 @@ func (r *run) preflight() error {
 	r.evidence.Expected = r.selection.Hermetic
 	r.start(slices.Concat(r.t.Notes, r.docket.list.Expirations(), stale.findings(), r.suspicions())...)
 	return nil
+}
+
+func numbers(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < n && yield(i); i++ {
+		}
+	}
 }
 
 // start tells what is tried, and then what was found before.

@@ -21,15 +21,16 @@ func (r *run) probe() error {
 	var found []probed
 	p := &pass{checker: r.t.Candidate, role: gate.Candidate, feed: r.shuffled(r.ctx), salt: r.salt(3)}
 	p.batch = func(n int) int { return 1 + int(mix(r.t.Seed+uint64(n))%(batchCases-1)) }
-	p.handle = func(c Case, a Answer) error {
+	judge := r.judge(gate.Candidate)
+	p.handle = func(c *Case, a *Answer) error {
 		r.evidence.Probed++
 		step.answered()
 		print, now := errorPrint, fixture.Outcome{}
-		if outcome, f := r.judge(gate.Candidate, c, a); f == nil {
-			print, now = printOf(outcome), outcome
+		if outcome, f := judge(c, a); f == nil {
+			print, now = r.answers.printOf(outcome), outcome
 		}
 		if first := r.answers.prints[c.Position]; first != print && len(found) < maxProbed {
-			found = append(found, probed{c.Position, r.nondeterministic(c, now, print == errorPrint)})
+			found = append(found, probed{c.Position, r.nondeterministic(*c, now, print == errorPrint)})
 		}
 		return nil
 	}
@@ -73,29 +74,17 @@ func (r *run) nondeterministic(c Case, now fixture.Outcome, failed bool) gate.Fi
 
 // shuffled feeds all selected hermetic cases in an order that the seed gives.
 func (r *run) shuffled(ctx context.Context) feed {
-	return func(ask func(Case) error) error {
+	return func(ask func(*Case) error) error {
 		order := permutation(r.t.Source.Blocks(), r.t.Seed)
-		for _, i := range order {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			var cases []Case
-			err := r.t.Source.Block(i, func(c Case) error {
-				if c.Fixture.Group == fixture.Hermetic && r.selected(c.Fixture.ID) {
-					cases = append(cases, c)
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
+		return ahead(ctx, r.t.Source, order, func(i int, all []Case) error {
+			cases := slices.DeleteFunc(all, func(c Case) bool { return c.Fixture.Group != fixture.Hermetic || !r.selected(c.Fixture.ID) })
 			for _, j := range permutation(len(cases), r.t.Seed+uint64(i)) {
-				if err := ask(cases[j]); err != nil {
+				if err := ask(&cases[j]); err != nil {
 					return err
 				}
 			}
-		}
-		return nil
+			return nil
+		})
 	}
 }
 
@@ -135,20 +124,33 @@ const maxRemembered = 10_000
 type memory struct {
 	prints   []print // by position
 	outcomes map[print]fixture.Outcome
+	known    outcomes
+	printed  []print // of known
 }
 
 func newMemory(total uint64) memory {
-	return memory{make([]print, total), map[print]fixture.Outcome{}}
+	return memory{prints: make([]print, total), outcomes: map[print]fixture.Outcome{}}
 }
 
 func (m *memory) remember(position uint64, p print) { m.prints[position] = p }
 
 func (m *memory) rememberOutcome(position uint64, o fixture.Outcome) {
-	p := printOf(o)
+	p := m.printOf(o)
 	m.prints[position] = p
 	if _, known := m.outcomes[p]; !known && len(m.outcomes) < maxRemembered {
 		m.outcomes[p] = excerpt(o)
 	}
+	if m.known.add(o) {
+		m.printed = append(m.printed, p)
+	}
+}
+
+// printOf is printOf, from memory where it can be.
+func (m *memory) printOf(o fixture.Outcome) print {
+	if i := m.known.find(o); i >= 0 {
+		return m.printed[i]
+	}
+	return printOf(o)
 }
 
 func (m *memory) outcome(position uint64) (fixture.Outcome, bool) {

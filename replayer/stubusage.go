@@ -38,11 +38,11 @@ func (u *stubUsage) has(c Case) {
 	}
 }
 
-func (u *stubUsage) baseline(c Case, a Answer) { u.note(&u.unusedOld, c, a, true) }
+func (u *stubUsage) baseline(c *Case, a *Answer) { u.note(&u.unusedOld, c, a, true) }
 
-func (u *stubUsage) candidate(c Case, a Answer) { u.note(&u.unusedNew, c, a, false) }
+func (u *stubUsage) candidate(c *Case, a *Answer) { u.note(&u.unusedNew, c, a, false) }
 
-func (u *stubUsage) note(unused *map[uint64]unasked, c Case, a Answer, baseline bool) {
+func (u *stubUsage) note(unused *map[uint64]unasked, c *Case, a *Answer, baseline bool) {
 	if len(c.Stubs) == 0 {
 		return
 	}
@@ -69,7 +69,7 @@ func (u *stubUsage) note(unused *map[uint64]unasked, c Case, a Answer, baseline 
 		if *unused == nil {
 			*unused = map[uint64]unasked{}
 		}
-		(*unused)[c.Position] = unasked{finding(gate.StubUnused, "", c), calls}
+		(*unused)[c.Position] = unasked{finding(gate.StubUnused, "", *c), calls}
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -98,10 +100,8 @@ func receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, f
 		}
 		switch p := part.GetPart().(type) {
 		case *fixturev1.CommitVersionRequest_Entries:
-			for _, e := range p.Entries.GetEntries() {
-				if err := add(commit, e); err != nil {
-					return nil, err
-				}
+			if err := add(commit, p.Entries.GetEntries()); err != nil {
+				return nil, err
 			}
 		case *fixturev1.CommitVersionRequest_Seal:
 			return commit.Seal(p.Seal.GetFixtureCount(), p.Seal.GetChecksum())
@@ -118,22 +118,42 @@ func noSeal(err error) error {
 	return err
 }
 
-func add(commit *fixturestore.Commit, e *fixturev1.CommitEntry) error {
-	f, err := fixture.Decode(e.GetFixture())
-	if err != nil {
-		return fmt.Errorf("fixture: %w", err)
+// add decodes the entries of one part on as many processors as there are, and adds them in their order.
+func add(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry) error {
+	fixtures, stubs, errs := make([]*fixture.Fixture, len(entries)), make([][]byte, len(entries)), make([]error, len(entries))
+	var wg sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), 1+len(entries)/64)
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < len(entries); i += workers {
+				fixtures[i], stubs[i], errs[i] = decode(entries[i])
+			}
+		})
+	}
+	wg.Wait()
+	for i, f := range fixtures {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		if err := commit.Add(f, stubs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func decode(e *fixturev1.CommitEntry) (f *fixture.Fixture, joined []byte, err error) {
+	if f, err = fixture.Decode(e.GetFixture()); err != nil {
+		return nil, nil, fmt.Errorf("fixture: %w", err)
 	}
 	stubs := make([]*stub.Stub, len(e.GetStubs()))
 	for i, doc := range e.GetStubs() {
 		if stubs[i], err = stub.Decode(doc); err != nil {
-			return fmt.Errorf("stub of fixture %q: %w", f.ID, err)
+			return nil, nil, fmt.Errorf("stub of fixture %q: %w", f.ID, err)
 		}
 	}
-	joined, err := stub.Join(f.ID, stubs)
-	if err != nil {
-		return err
-	}
-	return commit.Add(f, joined)
+	joined, err = stub.Join(f.ID, stubs)
+	return f, joined, err
 }
 
 // version finds the version that a request names; number 0 is the newest.

@@ -1,6 +1,7 @@
 package retrial
 
 import (
+	"bytes"
 	"errors"
 
 	"google.golang.org/grpc/encoding"
@@ -15,9 +16,12 @@ import (
 // codec reads batches of cases and writes batches of results without generated messages and, once a stream is under
 // way, almost without allocating: cases are slices of the message, and the next message takes their place. That is why a
 // checker must keep nothing of a Case. Everything else is left to the standard codec.
-type codec struct{ encoding.CodecV2 }
+type codec struct {
+	encoding.CodecV2
+	in, out *wire.Pool
+}
 
-func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
+func newCodec() codec { return codec{encoding.GetCodecV2("proto"), new(wire.Pool), new(wire.Pool)} }
 
 // batch is a CheckRequest on its way in.
 type batch struct {
@@ -44,39 +48,48 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if in.buf != nil {
 		in.buf.Free()
 	}
-	in.buf = data.MaterializeToBuffer(mem.DefaultBufferPool())
+	in.buf = data.MaterializeToBuffer(c.in)
 	in.opened, in.open, in.cases = false, nil, in.cases[:0]
-	return wire.Fields(in.buf.ReadOnlyData(), func(n protowire.Number, value []byte, _ uint64) error {
-		switch n {
+	w := wire.Over(in.buf.ReadOnlyData())
+	for w.Next() {
+		var err error
+		switch w.Number {
 		case 1:
-			return in.readOpen(value)
+			err = in.readOpen(w.Bytes)
 		case 2:
-			return in.readCase(value)
+			err = in.readCase(w.Bytes)
 		}
-		return nil
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return w.Err
 }
 
 func (b *batch) readOpen(value []byte) error {
 	b.opened, b.open = true, map[string][]byte{}
-	return wire.Fields(value, func(n protowire.Number, value []byte, _ uint64) error {
-		if n != 1 {
-			return nil
+	w := wire.Over(value)
+	for w.Next() {
+		if w.Number != 1 {
+			continue
 		}
 		var name string
 		var parameter []byte
-		err := wire.Fields(value, func(n protowire.Number, value []byte, _ uint64) error {
-			switch n {
+		p := wire.Over(w.Bytes)
+		for p.Next() {
+			switch p.Number {
 			case 1:
-				name = string(value)
+				name = string(p.Bytes)
 			case 2:
-				parameter = append([]byte(nil), value...)
+				parameter = bytes.Clone(p.Bytes)
 			}
-			return nil
-		})
+		}
+		if p.Err != nil {
+			return p.Err
+		}
 		b.open[name] = parameter
-		return err
-	})
+	}
+	return w.Err
 }
 
 func (b *batch) readCase(value []byte) error {
@@ -86,33 +99,36 @@ func (b *batch) readCase(value []byte) error {
 		b.cases = append(b.cases, inCase{})
 	}
 	c := &b.cases[len(b.cases)-1]
-	*c = inCase{Case: Case{stubs: c.stubs[:0], used: c.used[:0]}}
-	return wire.Fields(value, func(n protowire.Number, value []byte, v uint64) error {
-		switch n {
+	c.id, c.input, c.stubs, c.used, c.missing = 0, nil, c.stubs[:0], c.used[:0], ""
+	w := wire.Over(value)
+	for w.Next() {
+		switch w.Number {
 		case 1:
-			c.id = v
+			c.id = w.Varint
 		case 2:
-			c.input = value
+			c.input = w.Bytes
 		case 3:
-			return c.readStub(value)
+			if err := c.readStub(w.Bytes); err != nil {
+				return err
+			}
 		}
-		return nil
-	})
+	}
+	return w.Err
 }
 
 func (c *inCase) readStub(value []byte) error {
 	var s stubValue
-	err := wire.Fields(value, func(n protowire.Number, value []byte, _ uint64) error {
-		switch n {
+	w := wire.Over(value)
+	for w.Next() {
+		switch w.Number {
 		case 1:
-			s.call = string(value)
+			s.call = string(w.Bytes)
 		case 2:
-			s.value = value
+			s.value = w.Bytes
 		}
-		return nil
-	})
+	}
 	c.stubs = append(c.stubs, s)
-	return err
+	return w.Err
 }
 
 // maxErrorText bounds the message of a case's error, in bytes.
@@ -182,8 +198,7 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	if !ok {
 		return c.CodecV2.Marshal(v)
 	}
-	pool := mem.DefaultBufferPool()
-	buf := pool.Get(len(out.buf))
+	buf := c.out.Get(len(out.buf))
 	copy(*buf, out.buf)
-	return mem.BufferSlice{mem.NewBuffer(buf, pool)}, nil
+	return mem.BufferSlice{mem.NewBuffer(buf, c.out)}, nil
 }

@@ -40,6 +40,7 @@ func (s *service) Describe(context.Context, *checkerv1.DescribeRequest) (*checke
 // Check implements the contract. The messages on the stream are those of the codec.
 func (s *service) Check(stream grpc.BidiStreamingServer[checkerv1.CheckRequest, checkerv1.CheckResponse]) error {
 	var in batch
+	var out results
 	if err := stream.RecvMsg(&in); err != nil {
 		return err
 	}
@@ -64,15 +65,15 @@ func (s *service) Check(stream grpc.BidiStreamingServer[checkerv1.CheckRequest, 
 		if in.opened || len(in.cases) == 0 {
 			return status.Error(codes.InvalidArgument, "every request but the first must carry cases, and nothing else")
 		}
-		if err := s.batch(stream, &in, params); err != nil {
+		if err := s.batch(stream, &in, &out, params); err != nil {
 			return err
 		}
 	}
 }
 
 // batch decides the cases of one request, in their order.
-func (s *service) batch(stream grpc.ServerStream, in *batch, params map[string]any) error {
-	var out results
+func (s *service) batch(stream grpc.ServerStream, in *batch, out *results, params map[string]any) error {
+	out.buf = out.buf[:0]
 	started := time.Now()
 	for i := range in.cases {
 		c := &in.cases[i]
@@ -82,7 +83,7 @@ func (s *service) batch(stream grpc.ServerStream, in *batch, params map[string]a
 		if len(out.buf) < flushBytes && time.Since(started) < flushAfter {
 			continue
 		}
-		if err := stream.SendMsg(&out); err != nil {
+		if err := stream.SendMsg(out); err != nil {
 			return err
 		}
 		out.buf, started = out.buf[:0], time.Now()
@@ -90,7 +91,7 @@ func (s *service) batch(stream grpc.ServerStream, in *batch, params map[string]a
 	if len(out.buf) == 0 {
 		return nil
 	}
-	return stream.SendMsg(&out)
+	return stream.SendMsg(out)
 }
 
 // decide runs Check. A panic ends the case and no other, and shows where it was raised on stderr.

@@ -1,6 +1,8 @@
 package checkerhost
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/encoding"
@@ -17,11 +19,12 @@ import (
 // are copied once, straight into the message. Everything else is left to the standard codec. It belongs to one stream.
 type codec struct {
 	encoding.CodecV2
-	words map[string]string
+	words   map[string]string
+	in, out wire.Pool
 }
 
 func newCodec() *codec {
-	return &codec{encoding.GetCodecV2("proto"), map[string]string{}}
+	return &codec{CodecV2: encoding.GetCodecV2("proto"), words: map[string]string{}}
 }
 
 // requests is a CheckRequest with cases, on its way out.
@@ -37,57 +40,54 @@ func (c *codec) Marshal(v any) (mem.BufferSlice, error) {
 		return c.CodecV2.Marshal(v)
 	}
 	size := 0
-	for _, r := range batch {
-		size += requestSize(r)
+	for i := range batch {
+		n := caseSize(&batch[i])
+		size += 1 + protowire.SizeBytes(n)
 	}
-	pool := mem.DefaultBufferPool()
-	buf := pool.Get(size)
+	buf := c.out.Get(size)
 	*buf = appendRequests((*buf)[:0], batch)
-	return mem.BufferSlice{mem.NewBuffer(buf, pool)}, nil
+	return mem.BufferSlice{mem.NewBuffer(buf, &c.out)}, nil
 }
 
-// requestSize is at least the size of a request on the wire.
-func requestSize(r replayer.Request) int {
-	n := len(r.Fixture.Canonical()) + 48
-	for _, s := range r.Stubs {
-		n += len(s.Call) + len(s.Value) + 24
+// caseSize gives the exact size of a Case on the wire.
+func caseSize(r *replayer.Request) int {
+	n := 1 + protowire.SizeVarint(r.CaseID) + 1 + protowire.SizeBytes(r.Fixture.InputSize())
+	for i := range r.Stubs {
+		n += 1 + protowire.SizeBytes(stubSize(&r.Stubs[i]))
 	}
 	return n
 }
 
-// appendRequests writes field numbers as they stand in checker.proto: CheckRequest.cases is 2; Case has case_id 1,
-// input 2, stubs 3; Stub has call 1, value 2.
-func appendRequests(b []byte, batch []replayer.Request) []byte {
-	var body, stub []byte
-	for _, r := range batch {
-		body = protowire.AppendTag(body[:0], 1, protowire.VarintType)
-		body = protowire.AppendVarint(body, r.CaseID)
-		body = protowire.AppendTag(body, 2, protowire.BytesType)
-		body = appendSized(body, r.Fixture.AppendInput)
-		for _, s := range r.Stubs {
-			stub = protowire.AppendTag(stub[:0], 1, protowire.BytesType)
-			stub = protowire.AppendString(stub, s.Call)
-			stub = protowire.AppendTag(stub, 2, protowire.BytesType)
-			stub = protowire.AppendBytes(stub, s.Value)
-			body = protowire.AppendTag(body, 3, protowire.BytesType)
-			body = protowire.AppendBytes(body, stub)
-		}
-		b = protowire.AppendTag(b, 2, protowire.BytesType)
-		b = protowire.AppendBytes(b, body)
-	}
-	return b
+func stubSize(s *replayer.Stub) int {
+	return 1 + protowire.SizeBytes(len(s.Call)) + 1 + protowire.SizeBytes(len(s.Value))
 }
 
-// appendSized appends what write appends, behind its length. Room for a length of five bytes is left, and closed again
-// if it was not needed.
-func appendSized(b []byte, write func([]byte) []byte) []byte {
-	const room = 5
-	start := len(b)
-	b = write(append(b, make([]byte, room)...))
-	n := len(b) - start - room
-	head := protowire.AppendVarint(b[start:start], uint64(n))
-	copy(b[start+len(head):], b[start+room:])
-	return b[:start+len(head)+n]
+// Tags of the fields as they stand in checker.proto: CheckRequest.cases is 2; Case has case_id 1, input 2, stubs 3; Stub
+// has call 1, value 2. All are below 16, so that a tag is one byte.
+const (
+	tagCases  = 2<<3 | byte(protowire.BytesType)
+	tagCaseID = 1<<3 | byte(protowire.VarintType)
+	tagInput  = 2<<3 | byte(protowire.BytesType)
+	tagStubs  = 3<<3 | byte(protowire.BytesType)
+	tagCall   = 1<<3 | byte(protowire.BytesType)
+	tagValue  = 2<<3 | byte(protowire.BytesType)
+)
+
+func appendRequests(b []byte, batch []replayer.Request) []byte {
+	for i := range batch {
+		r := &batch[i]
+		b = protowire.AppendVarint(append(b, tagCases), uint64(caseSize(r)))
+		b = protowire.AppendVarint(append(b, tagCaseID), r.CaseID)
+		b = protowire.AppendVarint(append(b, tagInput), uint64(r.Fixture.InputSize()))
+		b = r.Fixture.AppendInput(b)
+		for j := range r.Stubs {
+			s := &r.Stubs[j]
+			b = protowire.AppendVarint(append(b, tagStubs), uint64(stubSize(s)))
+			b = protowire.AppendString(append(b, tagCall), s.Call)
+			b = protowire.AppendBytes(append(b, tagValue), s.Value)
+		}
+	}
+	return b
 }
 
 // Unmarshal implements encoding.CodecV2.
@@ -96,7 +96,7 @@ func (c *codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
-	buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	buf := data.MaterializeToBuffer(&c.in)
 	defer buf.Free()
 	return c.results(buf.ReadOnlyData(), in)
 }
@@ -107,84 +107,88 @@ const (
 	maxStubsUsed = 256
 )
 
+// results reads a CheckResponse into in.list, which the next one overwrites.
 func (c *codec) results(b []byte, in *answers) error {
-	return wire.Fields(b, func(n protowire.Number, value []byte, _ uint64) error {
-		if n != 1 {
-			return nil
+	in.list = in.list[:0]
+	w := wire.Over(b)
+	for w.Next() {
+		if w.Number == 1 {
+			if len(in.list) == maxResults {
+				return fmt.Errorf("%w: more than %d results, which is more than can be unanswered", wire.ErrMalformed, maxResults)
+			}
+			in.list = append(in.list, replayer.Answer{})
+			if err := c.result(w.Bytes, &in.list[len(in.list)-1]); err != nil {
+				return err
+			}
 		}
-		if len(in.list) == maxResults {
-			return fmt.Errorf("%w: more than %d results, which is more than can be unanswered", wire.ErrMalformed, maxResults)
-		}
-		a, err := c.result(value)
-		in.list = append(in.list, a)
-		return err
-	})
+	}
+	return w.Err
 }
 
-func (c *codec) result(b []byte) (a replayer.Answer, err error) {
+func (c *codec) result(b []byte, a *replayer.Answer) (err error) {
 	answered := false
-	err = wire.Fields(b, func(n protowire.Number, value []byte, v uint64) (err error) {
-		switch n {
+	w := wire.Over(b)
+	for w.Next() && err == nil {
+		switch w.Number {
 		case 1:
-			a.CaseID = v
+			a.CaseID = w.Varint
 		case 2:
 			answered, a.Err = true, nil
-			a.Outcome, err = c.outcome(value)
+			a.Outcome, err = c.outcome(w.Bytes)
 		case 3:
 			answered, a.Outcome = true, fixture.Outcome{}
-			a.Err, err = c.caseError(value)
+			a.Err, err = c.caseError(w.Bytes)
 		case 4:
 			if len(a.StubsUsed) == maxStubsUsed {
 				return fmt.Errorf("%w: a result names more than %d stubs", wire.ErrMalformed, maxStubsUsed)
 			}
-			a.StubsUsed = append(a.StubsUsed, c.word(value))
+			a.StubsUsed = append(a.StubsUsed, c.word(w.Bytes))
 		}
-		return err
-	})
-	if err == nil && !answered {
+	}
+	if !answered {
 		a.Err = &replayer.CaseError{Message: "the result has neither an outcome nor an error"}
 	}
-	return a, err
+	return errors.Join(err, w.Err)
 }
 
 func (c *codec) outcome(b []byte) (o fixture.Outcome, err error) {
-	err = wire.Fields(b, func(n protowire.Number, value []byte, _ uint64) error {
-		switch n {
+	w := wire.Over(b)
+	for w.Next() {
+		switch w.Number {
 		case 1:
-			o.Verdict = c.word(value)
+			o.Verdict = c.word(w.Bytes)
 		case 2:
-			o.ReasonCode = c.word(value)
+			o.ReasonCode = c.word(w.Bytes)
 		case 3:
-			if len(value) > 0 {
-				o.Output = append([]byte(nil), value...)
+			if len(w.Bytes) > 0 {
+				o.Output = bytes.Clone(w.Bytes)
 			}
 		}
-		return nil
-	})
-	return o, err
+	}
+	return o, w.Err
 }
 
 func (c *codec) caseError(b []byte) (*replayer.CaseError, error) {
 	e := &replayer.CaseError{}
 	missing := false
-	err := wire.Fields(b, func(n protowire.Number, value []byte, v uint64) error {
-		switch n {
+	w := wire.Over(b)
+	for w.Next() {
+		switch w.Number {
 		case 1:
-			missing = v == 3 // CASE_ERROR_CODE_STUB_MISSING
+			missing = w.Varint == 3 // CASE_ERROR_CODE_STUB_MISSING
 		case 2:
-			e.Message = fixture.Printable(string(value[:min(len(value), 4096)]), 500)
+			e.Message = fixture.Printable(string(w.Bytes[:min(len(w.Bytes), 4096)]), 500)
 		case 3:
-			e.StubMissing = fixture.Printable(string(value[:min(len(value), 4096)]), 256)
+			e.StubMissing = fixture.Printable(string(w.Bytes[:min(len(w.Bytes), 4096)]), 256)
 		}
-		return nil
-	})
+	}
 	switch {
 	case !missing:
 		e.StubMissing = ""
 	case e.StubMissing == "":
 		e.StubMissing = "(unnamed)"
 	}
-	return e, err
+	return e, w.Err
 }
 
 // maxWords bounds the words that are kept, maxWord their length: verdicts and reason codes are few and short.

@@ -56,6 +56,7 @@ type stream struct {
 	ctx context.Context // the caller's: that of s ends with the stream
 	h   *Host
 	s   grpc.ClientStream
+	in  answers
 }
 
 // Send implements replayer.Stream.
@@ -72,11 +73,10 @@ func (s *stream) CloseSend() error { return s.s.CloseSend() }
 
 // Recv implements replayer.Stream.
 func (s *stream) Recv() ([]replayer.Answer, error) {
-	var in answers
-	err := s.s.RecvMsg(&in)
+	err := s.s.RecvMsg(&s.in)
 	switch {
 	case err == nil:
-		return in.list, nil
+		return s.in.list, nil
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	default:

@@ -22,32 +22,63 @@ const (
 // ErrMalformed says that bytes are no protobuf message.
 var ErrMalformed = errors.New("malformed message")
 
-// Fields walks the fields of a message in their order: value for the length-delimited ones, v for varints. Fields of
-// other types are skipped. value is a slice of b.
-func Fields(b []byte, fn func(n protowire.Number, value []byte, v uint64) error) error {
-	for len(b) > 0 {
-		n, typ, size := protowire.ConsumeTag(b)
-		if size < 0 {
-			return fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(size))
-		}
-		b = b[size:]
-		var value []byte
-		var v uint64
-		switch typ {
-		case protowire.BytesType:
-			value, size = protowire.ConsumeBytes(b)
-		case protowire.VarintType:
-			v, size = protowire.ConsumeVarint(b)
-		default:
-			size = protowire.ConsumeFieldValue(n, typ, b)
-		}
-		if size < 0 {
-			return fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(size))
-		}
-		b = b[size:]
-		if err := fn(n, value, v); err != nil {
-			return err
+// Walk goes through the fields of a message in their order. Fields of other types than varint and length-delimited are
+// passed over.
+type Walk struct {
+	// Number is the field that Next has found.
+	Number protowire.Number
+	// Bytes is the value of a length-delimited field, a slice of the message; nil for a varint.
+	Bytes []byte
+	// Varint is the value of a varint; 0 for any other.
+	Varint uint64
+	// Err says why the walk has ended early; it wraps ErrMalformed.
+	Err error
+
+	rest []byte
+}
+
+// Over begins a walk over a message.
+func Over(message []byte) Walk { return Walk{rest: message} }
+
+// Next goes to the next field. It is false at the end of the message, and where Err is set.
+func (w *Walk) Next() bool {
+	b := w.rest
+	// Tags and lengths of one byte are most of what there is.
+	if len(b) >= 2 && b[0] < 0x80 && b[0]&7 == byte(protowire.BytesType) && b[0] > 7 && b[1] < 0x80 {
+		if n := 2 + int(b[1]); n <= len(b) {
+			w.Number, w.Bytes, w.Varint, w.rest = protowire.Number(b[0]>>3), b[2:n:n], 0, b[n:]
+			return true
 		}
 	}
-	return nil
+	for len(b) > 0 {
+		number, typ, size := protowire.ConsumeTag(b)
+		if size < 0 {
+			return w.fail(size)
+		}
+		b = b[size:]
+		known := true
+		w.Bytes, w.Varint = nil, 0
+		switch typ {
+		case protowire.BytesType:
+			w.Bytes, size = protowire.ConsumeBytes(b)
+		case protowire.VarintType:
+			w.Varint, size = protowire.ConsumeVarint(b)
+		default:
+			size, known = protowire.ConsumeFieldValue(number, typ, b), false
+		}
+		if size < 0 {
+			return w.fail(size)
+		}
+		b = b[size:]
+		if known {
+			w.Number, w.rest = number, b
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Walk) fail(size int) bool {
+	w.Err = fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(size))
+	return false
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/retrial-dev/retrial/server/wire"
 )
 
@@ -55,14 +53,15 @@ func TestListen(t *testing.T) {
 	}
 }
 
-func FuzzFields(f *testing.F) {
+func FuzzWalk(f *testing.F) {
 	f.Add([]byte{0x0a, 0x01, 'x', 0x10, 0x05})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		total := 0
-		err := wire.Fields(b, func(_ protowire.Number, value []byte, _ uint64) error {
-			total += len(value)
-			return nil
-		})
+		w := wire.Over(b)
+		for w.Next() {
+			total += len(w.Bytes)
+		}
+		err := w.Err
 		if total > len(b) || err != nil && !errors.Is(err, wire.ErrMalformed) {
 			t.Fatalf("%d bytes of %d, %v", total, len(b), err)
 		}
