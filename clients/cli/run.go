@@ -82,7 +82,11 @@ A checker is given as a command ("./checker --strict", in this process alone), a
 			case len(args) == 1:
 				dir = args[0]
 			}
-			return a.run(cmd.Context(), dir, f)
+			err := a.run(cmd.Context(), dir, f)
+			if err != nil && cmd.Context().Err() != nil && err.Error() != "" {
+				err = &exit{exitBlocked, errors.New("release blocked: the run was cancelled")} // wherever it was
+			}
+			return err
 		},
 	}
 	fl := cmd.Flags()

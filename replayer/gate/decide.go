@@ -173,8 +173,9 @@ func Decide(t *Tally, e Evidence, p Policy) Decision {
 		counts[code] = n
 	}
 	var details []Cause
-	if e.Expected == 0 {
-		counts[NoFixtures] = 1
+	stopped := counts[RunCancelled]+counts[RunTimeout] > 0
+	if e.Expected == 0 && !stopped {
+		counts[NoFixtures] = 1 // a run that was stopped may not have come as far as to count
 	}
 	over := exceeded(t, p)
 	if len(over) > 0 {
@@ -183,7 +184,6 @@ func Decide(t *Tally, e Evidence, p Policy) Decision {
 		counts[Flip] = t.Flipped()
 		details = over
 	}
-	stopped := counts[RunCancelled]+counts[RunTimeout] > 0
 	unconfirmed := t.baseline > 0 || e.Confirmed != e.Expected && !stopped
 	if !unconfirmed && (e.Evaluated != e.Expected || e.Probed != e.Expected || e.Confirmed != e.Expected) {
 		counts[Incomplete] = 1

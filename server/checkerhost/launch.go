@@ -50,7 +50,7 @@ func Launch(ctx context.Context, c Command) (*Host, error) {
 	if c.Arg0 != "" {
 		cmd.Args[0] = c.Arg0
 	}
-	p := &process{dir: dir, done: make(chan struct{})}
+	p := &process{dir: dir, ended: make(chan struct{}), done: make(chan struct{})}
 	client := plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
 		Plugins:          plugin.PluginSet{},

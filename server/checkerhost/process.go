@@ -28,7 +28,8 @@ type process struct {
 	stderr, stdout tail
 	handshake      *io.PipeReader
 	outputs        sync.WaitGroup
-	done           chan struct{} // closed when the process has ended and its output is read
+	ended          chan struct{} // closed when the process has ended
+	done           chan struct{} // closed when its output is read as well
 	waitErr        error         // valid once done is closed
 
 	mu      sync.Mutex // guards started, killed
@@ -71,6 +72,7 @@ func (p *process) supervise(started chan<- error, outR, errR *os.File) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := p.cmd.Start(); err != nil {
+		close(p.ended)
 		close(p.done)
 		started <- err
 		return
@@ -82,6 +84,7 @@ func (p *process) supervise(started chan<- error, outR, errR *os.File) {
 	started <- nil
 
 	err := p.cmd.Wait()
+	close(p.ended)
 	killGroup(p.cmd.Process.Pid) // what the checker started ends with it
 	deadline := time.Now().Add(drainTimeout)
 	_ = outR.SetReadDeadline(deadline) // a pipe of a platform without deadlines ends with the process alone
@@ -209,7 +212,8 @@ func (p *process) withStderr(msg string) error {
 // exitedSoon says whether the process is ending by itself: its sockets close before it can be waited for.
 func (p *process) exitedSoon() bool {
 	select {
-	case <-p.done:
+	case <-p.ended:
+		<-p.done // the output is waited for no longer than drainTimeout
 		return true
 	case <-time.After(drainTimeout):
 		return false

@@ -1,0 +1,461 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/retrial-dev/retrial/clients/retrial"
+	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
+)
+
+// TestCheckerProcess is no test: it is the program of the checkers below, `BINARY -test.run=^TestCheckerProcess$ -- MODE
+// SOCKET`. It does nothing where these arguments are not there.
+func TestCheckerProcess(*testing.T) {
+	i := slices.Index(os.Args, "--")
+	if i < 0 || len(os.Args) != i+3 {
+		return
+	}
+	mode, socket := os.Args[i+1], os.Args[i+2]
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+	if mode == "never-shakes-hands" {
+		hangAt(socket)
+	}
+	os.Exit(retrial.Serve(processChecker{mode, socket}))
+}
+
+// hangAt lets the test know that the checker has come to its point, and goes no further.
+func hangAt(socket string) {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		panic(err)
+	}
+	_ = conn.Close()
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+// processChecker reproduces the set, but for one case over which it hangs in mode "hangs".
+type processChecker struct{ mode, socket string }
+
+// Describe implements retrial.Checker.
+func (c processChecker) Describe() retrial.Description {
+	return retrial.Description{Name: c.mode, Version: "1"}
+}
+
+// Check implements retrial.Checker.
+func (c processChecker) Check(_ context.Context, in *retrial.Case) (retrial.Outcome, error) {
+	n, err := retrial.Member[int](in, "n")
+	if err != nil {
+		return retrial.Outcome{}, err
+	}
+	if c.mode == "hangs" && n == 137 {
+		hangAt(c.socket)
+	}
+	return retrial.Outcome{Verdict: signalVerdict(n), ReasonCode: "rule"}, nil
+}
+
+func signalVerdict(n int) string { return []string{"keep", "drop"}[n%2] }
+
+func signalFixtureID(n int) string { return fmt.Sprintf("f-%06d", n) }
+
+func signalDocument(n int) []byte {
+	return fmt.Appendf(nil, `{"fixture_id":%q,"source_row_id":"row-%d","verdict":%q,"reason_code":"rule","decided_at":"2026-02-14T09:12:00Z","n":%d,"text":%q}`,
+		signalFixtureID(n), n, signalVerdict(n), n, strings.Repeat("frozen ", 30))
+}
+
+// signalBench is a program, a set in a directory, and a checker that tells when it has come to its point.
+type signalBench struct {
+	program, dir, store string
+	told                *net.UnixListener
+}
+
+const signalRelease = "v2"
+
+// newSignalBench makes a bench with a directory of its own, which is also where temporary files go.
+func newSignalBench(t *testing.T, program string) *signalBench {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rt-") // short, since sockets are in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	b := &signalBench{program: program, dir: dir, store: filepath.Join(dir, "retrial.db")}
+	l, err := net.Listen("unix", b.path("told"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.told = l.(*net.UnixListener)
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b.write(t, "set/retrial.yaml", fmt.Appendf(nil, "set: signals\nschema: 1\nverdicts: [keep, drop]\npermissive: keep\nbaseline: {command: [%s]}\n",
+		strings.Join(b.checker("right"), ", ")))
+	var fixtures bytes.Buffer
+	for n := range 300 {
+		fixtures.Write(append(signalDocument(n), '\n'))
+	}
+	b.write(t, "set/fixtures/all.jsonl", fixtures.Bytes())
+	return b
+}
+
+func (b *signalBench) path(name string) string { return filepath.Join(b.dir, name) }
+
+func (b *signalBench) write(t *testing.T, name string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b.path(name), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checker is the command of a checker.
+func (b *signalBench) checker(mode string) []string {
+	return []string{os.Args[0], "-test.run=^TestCheckerProcess$", "--", mode, b.path("told")}
+}
+
+// started is a retrial under way.
+type started struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+func (b *signalBench) command(args ...string) *started {
+	r := &started{Cmd: exec.Command(b.program, args...)}
+	r.Env = append(os.Environ(), "TMPDIR="+b.dir, "RETRIAL_AUTHOR=ada", "HOME="+b.dir)
+	r.Dir, r.Stdout, r.Stderr = b.dir, &r.stdout, &r.stderr
+	return r
+}
+
+// output runs a command to its end and gives its exit status.
+func (b *signalBench) output(t *testing.T, args ...string) (*started, int) {
+	t.Helper()
+	r := b.command(args...)
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return r, r.wait(t)
+}
+
+// wait gives the exit status; -1 is that of a process that a signal has ended.
+func (r *started) wait(t *testing.T) int {
+	t.Helper()
+	stuck := time.AfterFunc(time.Minute, func() { _ = r.Process.Kill() })
+	defer stuck.Stop()
+	err := r.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return r.ProcessState.ExitCode()
+}
+
+// awaitPoint waits until a checker tells that it has come to its point.
+func (b *signalBench) awaitPoint(t *testing.T) {
+	t.Helper()
+	if err := b.told.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := b.told.Accept()
+	if err != nil {
+		t.Fatalf("the checker did not come to its point: %v", err)
+	}
+	_ = conn.Close()
+}
+
+// checkGone holds that no process is left, or none will be soon, whose command line names the bench's directory: neither the
+// program nor a checker. A zombie has no command line.
+func (b *signalBench) checkGone(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		left := b.processes(t)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("processes are left: %q", left)
+			return
+		}
+	}
+}
+
+// processes gives the command lines that name the bench's directory.
+func (b *signalBench) processes(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the processes cannot be listed: %v", err)
+	}
+	var out []string
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(line, []byte(b.dir)) {
+			out = append(out, string(line))
+		}
+	}
+	return out
+}
+
+// checkNoPass holds that the gate says this word, and no pass.
+func (b *signalBench) checkNoPass(t *testing.T, word string) {
+	t.Helper()
+	r, status := b.output(t, "gate", "status", "--release", signalRelease, "--store", b.store)
+	if status != 1 || !strings.HasPrefix(r.stdout.String(), word+" ") || strings.Contains(r.stdout.String(), "PASS") {
+		t.Errorf("the gate ends in %d, want 1, and says:\n%s%s", status, r.stdout.String(), r.stderr.String())
+	}
+}
+
+// The program as it is built, with real signals. It is built once for all of them.
+func TestSignals(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "retrial")
+	if out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	t.Run("run", func(t *testing.T) { testSignalToRun(t, program) })
+	t.Run("run-killed", func(t *testing.T) { testKilledRun(t, program) })
+	t.Run("serve", func(t *testing.T) { testSignalToServe(t, program) })
+	t.Run("push-killed", func(t *testing.T) { testKilledPush(t, program) })
+}
+
+// R29: a run that a signal ends is blocked, says so in its last line, leaves no checker behind, and is no pass later on.
+func testSignalToRun(t *testing.T, program string) {
+	for _, s := range []struct {
+		name, mode, gate string
+		signal           os.Signal
+	}{
+		{"SIGINT while a case is decided", "hangs", "BLOCK", os.Interrupt},
+		{"SIGTERM while a case is decided", "hangs", "BLOCK", syscall.SIGTERM},
+		{"SIGINT while the checker starts", "never-shakes-hands", "UNKNOWN", os.Interrupt},
+		{"SIGTERM while the checker starts", "never-shakes-hands", "UNKNOWN", syscall.SIGTERM},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			b := newSignalBench(t, program)
+			r := b.command("run", "set", "--store", b.store, "--release", signalRelease, "--candidate", strings.Join(b.checker(s.mode), " "))
+			if err := r.Start(); err != nil {
+				t.Fatal(err)
+			}
+			b.awaitPoint(t)
+			if left := b.processes(t); len(left) < 2 { // the program and at least the checker at its point
+				t.Fatalf("processes that run: %q", left)
+			}
+			if err := r.Process.Signal(s.signal); err != nil {
+				t.Fatal(err)
+			}
+			if status := r.wait(t); status != 1 {
+				t.Errorf("exit status %d, want 1", status)
+			}
+			lines := strings.Split(strings.TrimSpace(r.stderr.String()), "\n")
+			if last := lines[len(lines)-1]; !strings.Contains(last, "release blocked: the run was cancelled") {
+				t.Errorf("the last line on stderr: %q", last)
+			}
+			if strings.Contains(r.stdout.String(), "passed") {
+				t.Errorf("it prints a pass:\n%s", r.stdout.String())
+			}
+			b.checkGone(t)
+			b.checkNoPass(t, s.gate)
+		})
+	}
+}
+
+// R29: where the program itself is killed, its checkers end with it, and the run reads as cut.
+func testKilledRun(t *testing.T, program string) {
+	b := newSignalBench(t, program)
+	r := b.command("run", "set", "--store", b.store, "--release", signalRelease, "--candidate", strings.Join(b.checker("hangs"), " "))
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.awaitPoint(t)
+	if err := r.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if status := r.wait(t); status != -1 {
+		t.Errorf("exit status %d of a process that was killed", status)
+	}
+	b.checkGone(t)
+	b.checkNoPass(t, "UNKNOWN")
+}
+
+// R29: a server that is told to stop ends the replays under way after its timeout, records them as cancelled, and leaves no
+// checker behind.
+func testSignalToServe(t *testing.T, program string) {
+	b := newSignalBench(t, program)
+	b.write(t, "retrial.yaml", fmt.Appendf(nil, "limits: {stop_timeout: 100ms}\ncheckers:\n  right: {command: [%s]}\n  hangs: {command: [%s]}\n",
+		strings.Join(b.checker("right"), ", "), strings.Join(b.checker("hangs"), ", ")))
+	s := b.serve(t, "--config", "retrial.yaml")
+	if r, status := b.output(t, "fixtures", "push", "set", "--reason", "first", "--server", s.address); status != 0 {
+		t.Fatalf("push ends in %d: %s", status, r.stderr.String())
+	}
+	r := b.command("run", "--server", s.address, "--set", "signals", "--release", signalRelease, "--baseline", "right", "--candidate", "hangs")
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.awaitPoint(t)
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if status := s.wait(t); status != 0 {
+		t.Errorf("the server ends in %d: %s", status, s.stderr.String())
+	}
+	if status := r.wait(t); status != 1 && status != 4 {
+		t.Errorf("the client ends in %d: %s", status, r.stderr.String())
+	}
+	b.checkGone(t)
+	b.checkNoPass(t, "BLOCK")
+}
+
+// served is a retrial that serves.
+type served struct {
+	*started
+	address string
+}
+
+// serve starts a server over the bench's store and waits until it says that it serves.
+func (b *signalBench) serve(t *testing.T, args ...string) *served {
+	t.Helper()
+	s := &served{address: "unix:" + b.path("serve")}
+	s.started = b.command(append([]string{"serve", "--listen", s.address, "--store", b.store}, args...)...)
+	s.Stderr = nil
+	out, err := s.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Process.Kill() }) // it has ended, unless the test has failed
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the server does not serve: %s, %v", s.stderr.String(), err)
+		}
+		s.stderr.WriteString(line)
+		if strings.Contains(line, `"serving"`) {
+			return s
+		}
+	}
+}
+
+// R14, R29: a server that is killed in the middle of a commit has published nothing of it, or all of it. The store opens
+// again, is whole, and takes the commit.
+func testKilledPush(t *testing.T, program string) {
+	const total, part = 50_000, 1000
+	b := newSignalBench(t, program)
+	s := b.serve(t)
+	if r, status := b.output(t, "fixtures", "push", "set", "--reason", "first", "--server", s.address); status != 0 {
+		t.Fatalf("push ends in %d: %s", status, r.stderr.String())
+	}
+	parts := commitParts(total, part)
+	// How many parts are sent when the server is killed: the header alone, before and behind the first transaction, all but
+	// the seal, all of it.
+	for _, sent := range []int{1, 15, 30, len(parts) - 1, len(parts)} {
+		if err := sendParts(t, s.address, parts[:sent], func() error { return s.Process.Kill() }); err == nil && sent < len(parts) {
+			t.Errorf("a commit without its end is acknowledged")
+		}
+		if status := s.wait(t); status != -1 {
+			t.Errorf("the server ends in %d before it was killed: %s", status, s.stderr.String())
+		}
+		if whole := b.checkWhole(t); whole && sent < len(parts) {
+			t.Errorf("killed behind part %d of %d, and the version is there", sent, len(parts))
+		} else if whole {
+			return // it had published it, which is as well
+		}
+		s = b.serve(t)
+	}
+	if err := sendParts(t, s.address, parts, nil); err != nil {
+		t.Errorf("the commit is not taken after the kills: %v", err)
+	}
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if status := s.wait(t); status != 0 {
+		t.Errorf("the server ends in %d", status)
+	}
+	if !b.checkWhole(t) {
+		t.Error("the version is not there")
+	}
+}
+
+// checkWhole holds that the store is not damaged and has either the first version or both. It says whether it has both.
+func (b *signalBench) checkWhole(t *testing.T) bool {
+	t.Helper()
+	r, status := b.output(t, "fixtures", "verify", "--store", b.store)
+	if status != 0 {
+		t.Fatalf("verify ends in %d: %s%s", status, r.stdout.String(), r.stderr.String())
+	}
+	said := strings.TrimSpace(r.stdout.String())
+	both := strings.HasPrefix(said, "1 sets, 2 versions, ")
+	if !both && !strings.HasPrefix(said, "1 sets, 1 versions, 300 fixtures, ") || !strings.HasSuffix(said, "; 0 damaged") {
+		t.Errorf("verify says %q", said)
+	}
+	return both
+}
+
+// commitParts makes the parts of a commit of n fixtures on top of version 1.
+func commitParts(n, part int) []*fixturev1.CommitVersionRequest {
+	config := &fixturev1.SetConfig{Schema: 1, Vocabulary: &fixturev1.Vocabulary{Verdicts: []string{"keep", "drop"}, Permissive: "keep"}}
+	header := &fixturev1.CommitHeader{Set: "signals", Parent: 1, Author: "ada", Reason: "many more", Config: config}
+	out := []*fixturev1.CommitVersionRequest{{Part: &fixturev1.CommitVersionRequest_Header{Header: header}}}
+	for from := 0; from < n; from += part {
+		entries := &fixturev1.CommitEntries{}
+		for i := from; i < min(from+part, n); i++ {
+			entries.Entries = append(entries.Entries, &fixturev1.CommitEntry{Fixture: signalDocument(i)})
+		}
+		out = append(out, &fixturev1.CommitVersionRequest{Part: &fixturev1.CommitVersionRequest_Entries{Entries: entries}})
+	}
+	seal := &fixturev1.CommitSeal{FixtureCount: uint64(n)}
+	return append(out, &fixturev1.CommitVersionRequest{Part: &fixturev1.CommitVersionRequest_Seal{Seal: seal}})
+}
+
+// sendParts sends parts of a commit, and then does what is to be done, if anything. It is nil only for a commit that was
+// acknowledged.
+func sendParts(t *testing.T, address string, parts []*fixturev1.CommitVersionRequest, then func() error) error {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stream, err := fixturev1.NewFixtureServiceClient(conn).CommitVersion(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		if err := stream.Send(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if then != nil {
+		if err := then(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = stream.CloseAndRecv()
+	return err
+}
