@@ -315,11 +315,11 @@ func TestR29FaultyStreams(t *testing.T) {
 		message []string
 	}{
 		{"a crash", crash, gate.CheckerFailed, []string{`candidate "new": it ended: exit status 3`, "cases in flight, the first of them fixture"}},
-		{"a hang", hang, gate.CheckerTimeout, []string{`candidate "new": no answer for 50ms`, `fixture "f-00000"`}},
+		{"a hang", hang, gate.CheckerTimeout, []string{`candidate "new": no answer for 1s`, `fixture "f-00000"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := trial(s, honest("old"), tt.c)
-			tr.CaseTimeout = 50 * time.Millisecond
+			tr.CaseTimeout = time.Second
 			r, e := run(t, tr)
 			wantRuling(t, r, gate.Block, tt.code)
 			i := slices.IndexFunc(e.findings, func(f gate.Finding) bool { return f.Code == tt.code })
@@ -342,12 +342,12 @@ func TestSlowClientIsNoHang(t *testing.T) {
 		return a
 	}
 	tr := trial(s, honest("old"), candidate)
-	tr.CaseTimeout = 20 * time.Millisecond
+	tr.CaseTimeout = time.Second
 	stalled := false
 	e := &events{onEvent: func(kind string) error {
 		if strings.HasPrefix(kind, "finding FLIP") && !stalled {
 			stalled = true
-			<-time.After(100 * time.Millisecond)
+			<-time.After(1300 * time.Millisecond)
 		}
 		return nil
 	}}
