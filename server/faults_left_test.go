@@ -1,3 +1,5 @@
+//go:build linux
+
 package server_test
 
 import (
@@ -14,7 +16,7 @@ import (
 )
 
 // patience is how long what a test has ended may take to be gone.
-const patience = 10 * time.Second
+const patience = 20 * time.Second
 
 // eventually asks again until done says yes, and gives up after patience.
 func eventually(done func() bool) bool {

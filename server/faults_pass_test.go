@@ -1,3 +1,5 @@
+//go:build linux
+
 package server_test
 
 import (
@@ -33,7 +35,7 @@ func TestCheckerThatKeepsTheContractInItsOwnWay(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			// One entry, two processes.
-			req := &replayv1.ReplayRequest{Set: modes[mode], Baseline: named(mode), Candidate: named(mode), CaseTimeout: durationpb.New(5 * time.Second)}
+			req := &replayv1.ReplayRequest{Set: modes[mode], Baseline: named(mode), Candidate: named(mode), CaseTimeout: durationpb.New(10 * time.Second)}
 			r := b.replay(t, t.Name(), req)
 			if r.err != nil || !retrial.Passed(r.decision) {
 				t.Errorf("no pass: %s, %v", r.decision.GetSummary(), r.err)

@@ -1,3 +1,5 @@
+//go:build linux
+
 package server_test
 
 import (
@@ -43,6 +45,8 @@ const (
 	plainCount   = 300
 	stubbedCount = 40
 	marked       = 137 // the fixture that most faults are about
+
+	messageBytes = 2 << 20 // what the server takes and sends at most, so that a large decision need not be huge
 )
 
 func fixtureID(n int) string { return fmt.Sprintf("f-%05d", n) }
@@ -85,7 +89,7 @@ func newBench(t *testing.T, checkers func(*bench) map[string]server.CheckerConfi
 	t.Setenv("TMPDIR", sockets)
 	checkNothingLeft(t, sockets)
 
-	c := server.Config{DialAllow: []string{"*"}, Checkers: checkers(b), Limits: server.Limits{Replays: 32}}
+	c := server.Config{DialAllow: []string{"*"}, Checkers: checkers(b), Limits: server.Limits{Replays: 32, MessageBytes: messageBytes}}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}

@@ -62,6 +62,19 @@ func (g *gates) set(name string) (string, error) {
 	return sets[0].Set, nil
 }
 
+// settled gives a record as it stands for good, or says that its replay is under way: between reading the record and asking
+// whether the replay runs, it may have ended.
+func (g *gates) settled(r *fixturestore.Replay) (settled *fixturestore.Replay, underWay bool, err error) {
+	if r.State != fixturestore.Running {
+		return r, false, nil
+	}
+	if g.running(r.Seq) {
+		return r, true, nil
+	}
+	r, err = g.store.Replay(r.Seq)
+	return r, false, err
+}
+
 func unknown(code, message string) []*gatev1.Cause {
 	return []*gatev1.Cause{{Code: code, Count: 1, Message: message}}
 }
@@ -69,6 +82,10 @@ func unknown(code, message string) []*gatev1.Cause {
 // stand gives the standing of a release, from its newest replay and nothing else. Absence of evidence is never a pass.
 func (g *gates) stand(out *gatev1.GetGateStatusResponse, newest *fixturestore.Version) error {
 	r, err := g.store.NewestReplay(out.GetRelease(), out.GetSet())
+	underWay := false
+	if err == nil && r != nil {
+		r, underWay, err = g.settled(r)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,7 +93,7 @@ func (g *gates) stand(out *gatev1.GetGateStatusResponse, newest *fixturestore.Ve
 	case r == nil:
 		out.Causes = unknown("NEVER_TRIED", fmt.Sprintf("release %q was never tried against %q", out.GetRelease(), out.GetSet()))
 		return nil
-	case r.State == fixturestore.Running && g.running(r.Seq):
+	case underWay:
 		out.Causes = unknown("RUNNING", fmt.Sprintf("replay %s has not ended yet", r.ID))
 		return nil
 	case r.State == fixturestore.Running:
@@ -151,7 +168,11 @@ func (g *gates) ListDecisions(_ context.Context, req *gatev1.ListDecisionsReques
 		out.NextPageToken = numberToken(records[limit-1].Seq)
 	}
 	for _, r := range records {
-		d, err := g.listed(r)
+		r, underWay, err := g.settled(r)
+		if err != nil {
+			return nil, err
+		}
+		d, err := g.listed(r, underWay)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +182,7 @@ func (g *gates) ListDecisions(_ context.Context, req *gatev1.ListDecisionsReques
 }
 
 // listed gives a record as it stands in a list: a replay without a decision is there as well, without a ruling.
-func (g *gates) listed(r *fixturestore.Replay) (*gatev1.Decision, error) {
+func (g *gates) listed(r *fixturestore.Replay, underWay bool) (*gatev1.Decision, error) {
 	if r.State == fixturestore.Decided {
 		d, err := decisionOf(r)
 		if d != nil {
@@ -173,7 +194,7 @@ func (g *gates) listed(r *fixturestore.Replay) (*gatev1.Decision, error) {
 	switch {
 	case r.State == fixturestore.Failed:
 		d.Summary = "no decision: " + r.Error
-	case g.running(r.Seq):
+	case underWay:
 		d.Summary = "no decision: it has not ended yet"
 	default:
 		d.Summary = "no decision: its server stopped"

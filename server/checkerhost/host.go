@@ -214,7 +214,11 @@ func checkParameter(p *checkerv1.Parameter, value []byte) error {
 // explain adds to an error of the connection what is known of the process behind it.
 func (h *Host) explain(err error) error {
 	if h.process != nil {
-		if last := h.process.postMortem(); last != "" {
+		soon := time.Duration(0)
+		if status.Code(err) == codes.Unavailable {
+			soon = exitTimeout // the connection is gone: the first sign of a process that ends
+		}
+		if last := h.process.postMortem(soon); last != "" {
 			return fmt.Errorf("%s (%s)", last, statusText(err))
 		}
 		if tail := h.process.stderr.String(); tail != "" {

@@ -17,6 +17,10 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
+// exitTimeout is how long the end of a process is waited for whose connection has broken. It is spent only on one that goes
+// on all the same.
+const exitTimeout = time.Second
+
 // drainTimeout is how long the output of a process that has ended is waited for, where something else holds it open.
 const drainTimeout = 250 * time.Millisecond
 
@@ -193,7 +197,7 @@ func (p *process) startError(err error) error {
 	switch {
 	case printed != "" && (none || strings.Contains(said, "error parsing core protocol version")):
 		return p.withStderr("its stdout carries the handshake and nothing else (a checker logs to stderr), but it printed:\n" + printed)
-	case none && p.exitedSoon():
+	case none && p.exitedWithin(exitTimeout):
 		return p.withStderr("it ended before its handshake: " + exitText(p.waitErr))
 	case printed != "":
 		return p.withStderr(said + "; it printed on stdout:\n" + printed)
@@ -209,23 +213,26 @@ func (p *process) withStderr(msg string) error {
 	return errors.New(msg)
 }
 
-// exitedSoon says whether the process is ending by itself: its sockets close before it can be waited for.
-func (p *process) exitedSoon() bool {
+// exitedWithin says whether the process is ending by itself: its sockets close before it can be waited for.
+func (p *process) exitedWithin(d time.Duration) bool {
+	if p.exited() {
+		return true
+	}
 	select {
 	case <-p.ended:
 		<-p.done // the output is waited for no longer than drainTimeout
 		return true
-	case <-time.After(drainTimeout):
+	case <-time.After(d):
 		return false
 	}
 }
 
-// postMortem says how the process ended; it is empty if it runs, or was killed by us.
-func (p *process) postMortem() string {
+// postMortem says how the process ended, if it has or does so soon; it is empty if it runs, or was killed by us.
+func (p *process) postMortem(soon time.Duration) string {
 	p.mu.Lock()
 	killed := p.killed
 	p.mu.Unlock()
-	if killed || !p.exitedSoon() {
+	if killed || !p.exitedWithin(soon) {
 		return ""
 	}
 	return p.withStderr("it ended: " + exitText(p.waitErr)).Error()

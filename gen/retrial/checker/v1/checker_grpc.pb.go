@@ -43,7 +43,8 @@ type CheckerServiceClient interface {
 	//
 	// The first request carries `open` and no cases. Every later request carries at least one case. The checker
 	// answers each case exactly once, with an outcome or an error, in any order and in batches of any size, and ends
-	// the stream with OK once the caller has half-closed and every case is answered. Anything else (a case answered
+	// the stream with OK once the caller has half-closed and every case is answered. It must not wait for the half-close
+	// with its answers: at most 2,048 cases are in flight, and no more come before some are answered. Anything else (a case answered
 	// twice, never, or not asked; a stream that ends early) is a fault of the checker and blocks the release.
 	Check(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[CheckRequest, CheckResponse], error)
 }
@@ -93,7 +94,8 @@ type CheckerServiceServer interface {
 	//
 	// The first request carries `open` and no cases. Every later request carries at least one case. The checker
 	// answers each case exactly once, with an outcome or an error, in any order and in batches of any size, and ends
-	// the stream with OK once the caller has half-closed and every case is answered. Anything else (a case answered
+	// the stream with OK once the caller has half-closed and every case is answered. It must not wait for the half-close
+	// with its answers: at most 2,048 cases are in flight, and no more come before some are answered. Anything else (a case answered
 	// twice, never, or not asked; a stream that ends early) is a fault of the checker and blocks the release.
 	Check(grpc.BidiStreamingServer[CheckRequest, CheckResponse]) error
 	mustEmbedUnimplementedCheckerServiceServer()
