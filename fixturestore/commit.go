@@ -1,6 +1,7 @@
 package fixturestore
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -59,6 +60,9 @@ type Commit struct {
 	seq     uint64   // next number of the newest block
 	left    uint64   // numbers left in it
 	excuses map[string]bool
+	reader  fixture.Reader
+	laid    fixture.Fixture
+	layout  []byte
 	faults  []string // fixtures that change without a reason
 	missing int
 	done    bool
@@ -159,7 +163,7 @@ func (c *Commit) Add(f *fixture.Fixture, stubs []byte) error {
 	}
 	e.object = before.object
 	if !known || before.digest != e.digest {
-		if e.object, err = c.put(bucketObjects, appendObject(nil, f)); err != nil {
+		if e.object, err = c.put(bucketObjects, c.object(f)); err != nil {
 			return err
 		}
 	}
@@ -206,6 +210,15 @@ func (c *Commit) advance(id string) (before entry, known bool, err error) {
 		c.v.Removed++
 	}
 	return entry{}, false, nil
+}
+
+// object gives the stored form of a fixture: the length of its layout, the layout, and its document.
+func (c *Commit) object(f *fixture.Fixture) []byte {
+	c.reader.Read(&c.laid, f.ID, f.Canonical())
+	c.layout = c.laid.AppendLayout(c.layout[:0])
+	b := make([]byte, 0, binary.MaxVarintLen16+len(c.layout)+len(f.Canonical()))
+	b = append(binary.AppendUvarint(b, uint64(len(c.layout))), c.layout...)
+	return append(b, f.Canonical()...)
 }
 
 // place gives an object its sequence number, the old one where the parent has the same bytes.

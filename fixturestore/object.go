@@ -32,13 +32,6 @@ func (w *scratch) clear() {
 // raw is what the store holds of a fixture.
 type raw struct{ layout, doc, stubs []byte }
 
-// appendObject appends the stored form of a fixture: the length of its layout, the layout, and its document.
-func appendObject(b []byte, f *fixture.Fixture) []byte {
-	layout := f.AppendLayout(nil)
-	b = append(binary.AppendUvarint(b, uint64(len(layout))), layout...)
-	return append(b, f.Canonical()...)
-}
-
 // cut takes the stored form apart.
 func (r *raw) cut() error {
 	n, size := binary.Uvarint(r.doc)
@@ -73,6 +66,7 @@ func (s *Store) load(all []entry, w *scratch) error {
 				break
 			}
 		}
+		s.ahead.past(s.db, c.value)
 		return nil
 	})
 }
@@ -82,7 +76,9 @@ type follower struct {
 	c    *bolt.Cursor
 	last uint64
 	read int
-	key  [8]byte
+	// value is the one that was read last, in the mapped file.
+	value []byte
+	key   [8]byte
 }
 
 func (f *follower) copy(arena []byte, seq uint64) ([]byte, []byte, error) {
@@ -97,7 +93,7 @@ func (f *follower) copy(arena []byte, seq uint64) ([]byte, []byte, error) {
 	if len(k) != 8 || binary.BigEndian.Uint64(k) != seq {
 		return arena, nil, errors.New("missing")
 	}
-	f.last = seq
+	f.last, f.value = seq, v
 	f.read += len(v)
 	if cap(arena)-len(arena) < len(v) {
 		arena = make([]byte, 0, max(64<<10, len(v)))

@@ -27,8 +27,9 @@ type Options struct {
 
 // Store is an open file. Safe for concurrent use.
 type Store struct {
-	db   *bolt.DB
-	path string
+	db    *bolt.DB
+	path  string
+	ahead *readAhead
 
 	mu   sync.Mutex // guards next
 	next uint64     // the first sequence number that no commit has reserved
@@ -47,8 +48,9 @@ func Open(path string, o Options) (*Store, error) {
 			return nil, fixture.NewError(fixture.CodeOf(err), "create store", path, err)
 		}
 	}
-	s := &Store{path: path}
+	s := &Store{path: path, ahead: newReadAhead(path)}
 	if err := s.open(o); err != nil {
+		err = errors.Join(err, s.ahead.close())
 		code := fixture.CodeOf(err)
 		switch {
 		case errors.Is(err, bolterrors.ErrTimeout):
@@ -167,7 +169,7 @@ func syncDir(dir string) error {
 }
 
 // Close lets go of the file.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.ahead.close()) }
 
 // Path gives the file's path.
 func (s *Store) Path() string { return s.path }

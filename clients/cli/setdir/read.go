@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -79,40 +80,39 @@ func (s *Set) readFixtures(p *problems) {
 		return
 	}
 	for _, file := range files {
-		documents, err := split(file)
+		p.add(split(file, func(documents []document) { s.addFixtures(p, file, documents) }))
+	}
+}
+
+func (s *Set) addFixtures(p *problems, file string, documents []document) {
+	fixtures := make([]*fixture.Fixture, len(documents))
+	entries := make([]entry, len(documents))
+	errs := make([]error, len(documents))
+	parallel(len(documents), func(i int) {
+		d := documents[i]
+		f, err := fixture.Decode(d.src)
+		if err == nil {
+			if err = s.Beside.Vocabulary.Check(f.Expected); err != nil {
+				err = fixture.NewError(fixture.CodeInvalid, "", f.ID, err)
+			}
+		}
 		if err != nil {
-			p.add(err)
+			errs[i] = locate(file, d.src, d.line, err)
+			return
+		}
+		entries[i] = entry{id: f.ID, digest: f.Digest(), place: place{file, d.line}, from: d.from, to: d.to}
+		if d.keep {
+			entries[i].doc = f.Canonical()
+		}
+		fixtures[i] = brief(f)
+	})
+	for i, f := range fixtures {
+		if errs[i] != nil {
+			p.add(errs[i])
 			continue
 		}
-		fixtures := make([]*fixture.Fixture, len(documents))
-		entries := make([]entry, len(documents))
-		errs := make([]error, len(documents))
-		parallel(len(documents), func(i int) {
-			d := documents[i]
-			f, err := fixture.Decode(d.src)
-			if err == nil {
-				if err = s.Beside.Vocabulary.Check(f.Expected); err != nil {
-					err = fixture.NewError(fixture.CodeInvalid, "", f.ID, err)
-				}
-			}
-			if err != nil {
-				errs[i] = locate(file, d.src, d.line, err)
-				return
-			}
-			entries[i] = entry{id: f.ID, digest: f.Digest(), place: place{file, d.line}, from: d.from, to: d.to}
-			if d.keep {
-				entries[i].doc = f.Canonical()
-			}
-			fixtures[i] = brief(f)
-		})
-		for i, f := range fixtures {
-			if errs[i] != nil {
-				p.add(errs[i])
-				continue
-			}
-			p.add(s.Tally.Add(f))
-			s.entries = append(s.entries, entries[i])
-		}
+		p.add(s.Tally.Add(f))
+		s.entries = append(s.entries, entries[i])
 	}
 }
 
@@ -129,19 +129,16 @@ func (s *Set) readStubs(p *problems) {
 		return
 	}
 	for _, file := range files {
-		documents, err := split(file)
-		if err != nil {
-			p.add(err)
-			continue
-		}
-		for _, d := range documents {
-			st, err := stub.Decode(d.src)
-			if err != nil {
-				p.add(locate(file, d.src, d.line, err))
-				continue
+		p.add(split(file, func(documents []document) {
+			for _, d := range documents {
+				st, err := stub.Decode(d.src)
+				if err != nil {
+					p.add(locate(file, d.src, d.line, err))
+					continue
+				}
+				s.stubs[st.FixtureID] = append(s.stubs[st.FixtureID], st)
 			}
-			s.stubs[st.FixtureID] = append(s.stubs[st.FixtureID], st)
-		}
+		}))
 	}
 }
 
@@ -176,21 +173,22 @@ func parallel(n int, fn func(i int)) {
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
 // split cuts a file into its documents: the lines of a .jsonl file, or the document or the elements of the array that a
-// .json file holds.
-func split(file string) ([]document, error) {
+// .json file holds. It hands them to fn in their order, a .jsonl file in parts, whose bytes are fn's until it returns.
+func split(file string, fn func([]document)) error {
+	if filepath.Ext(file) == ".jsonl" {
+		return splitLines(file, fn)
+	}
 	src, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fixture.NewError(fixture.CodeInvalid, "", file, err)
+		return fixture.NewError(fixture.CodeInvalid, "", file, err)
 	}
-	if bytes.HasPrefix(src, byteOrderMark) {
-		return nil, fixture.NewError(fixture.CodeInvalid, "", file+":1", errors.New("it begins with a byte order mark; save it as UTF-8 without one"))
-	}
-	if filepath.Ext(file) == ".jsonl" {
-		return lines(file, src)
+	if err := noMark(file, src); err != nil {
+		return err
 	}
 	trimmed := bytes.TrimLeft(src, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '[' {
-		return []document{{src: src, line: 1, keep: true}}, nil
+		fn([]document{{src: src, line: 1, keep: true}})
+		return nil
 	}
 	var out []document
 	line, at := 1, 0
@@ -200,14 +198,75 @@ func split(file string) ([]document, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, locate(file, src, 1, fixture.NewError(fixture.CodeInvalid, "", "", err))
+		return locate(file, src, 1, fixture.NewError(fixture.CodeInvalid, "", "", err))
 	}
-	return out, nil
+	fn(out)
+	return nil
 }
 
-func lines(file string, src []byte) ([]document, error) {
+func noMark(file string, src []byte) error {
+	if bytes.HasPrefix(src, byteOrderMark) {
+		return fixture.NewError(fixture.CodeInvalid, "", file+":1", errors.New("it begins with a byte order mark; save it as UTF-8 without one"))
+	}
+	return nil
+}
+
+// window is how much of a .jsonl file is in memory at a time, unless a line is longer.
+const window = 8 << 20
+
+// splitLines reads a file by windows of whole lines.
+func splitLines(file string, fn func([]document)) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fixture.NewError(fixture.CodeInvalid, "", file, err)
+	}
+	defer f.Close() // read only: there is nothing to lose
+	buf := make([]byte, window)
+	filled, line := 0, 1
+	for at := int64(0); ; {
+		n, err := io.ReadFull(f, buf[filled:])
+		filled += n
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return fixture.NewError(fixture.CodeInvalid, "", file, err)
+		}
+		if at == 0 {
+			if err := noMark(file, buf[:filled]); err != nil {
+				return err
+			}
+		}
+		whole := bytes.LastIndexByte(buf[:filled], '\n') + 1
+		switch {
+		case last:
+			whole = filled
+		case whole == 0 && filled > fixture.MaxDocumentBytes:
+			return tooLong(file, line, filled)
+		case whole == 0:
+			buf = append(buf, make([]byte, len(buf))...)
+			continue
+		}
+		documents, next, err := lines(file, buf[:whole], at, line)
+		if err != nil {
+			return err
+		}
+		fn(documents)
+		if last {
+			return nil
+		}
+		at, line = at+int64(whole), next
+		filled = copy(buf, buf[whole:filled])
+	}
+}
+
+func tooLong(file string, line, n int) error {
+	return fixture.NewError(fixture.CodeInvalid, "", place{file, line}.String(), fmt.Errorf("the line has %d bytes, over the limit of %d", n, fixture.MaxDocumentBytes))
+}
+
+// lines cuts src, which stands at base in its file and begins with a line of that number. It gives the number of the line
+// behind it.
+func lines(file string, src []byte, base int64, line int) ([]document, int, error) {
 	out := make([]document, 0, bytes.Count(src, []byte{'\n'})+1)
-	for at, line := 0, 1; at < len(src); line++ {
+	for at := 0; at < len(src); line++ {
 		end := bytes.IndexByte(src[at:], '\n')
 		if end < 0 {
 			end = len(src) - at
@@ -215,13 +274,13 @@ func lines(file string, src []byte) ([]document, error) {
 		text := src[at : at+end]
 		if len(bytes.TrimSpace(text)) > 0 {
 			if len(text) > fixture.MaxDocumentBytes {
-				return nil, fixture.NewError(fixture.CodeInvalid, "", place{file, line}.String(), fmt.Errorf("the line has %d bytes, over the limit of %d", len(text), fixture.MaxDocumentBytes))
+				return nil, line, tooLong(file, line, len(text))
 			}
-			out = append(out, document{src: text, line: line, from: int64(at), to: int64(at + end)})
+			out = append(out, document{src: text, line: line, from: base + int64(at), to: base + int64(at+end)})
 		}
 		at += end + 1
 	}
-	return out, nil
+	return out, line, nil
 }
 
 // locate puts file and line in front of an error about a document that begins at a line.
