@@ -157,7 +157,7 @@ func endOf(ctx context.Context, conn *grpc.ClientConn, req *replayv1.ReplayReque
 // checkCancelled holds what the gate says once the server has noticed that the caller is gone.
 func (b *bench) checkCancelled(t *testing.T, p point) {
 	t.Helper()
-	var res *gatev1.GetGateStatusResponse
+	var res *gatev1.SetStanding
 	if !eventually(func() bool {
 		res = b.standing(t, plainSet, t.Name())
 		return len(res.GetCauses()) != 1 || res.GetCauses()[0].GetCode() != "RUNNING"

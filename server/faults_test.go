@@ -228,13 +228,13 @@ func (b *bench) replay(t *testing.T, release string, req *replayv1.ReplayRequest
 }
 
 // standing asks the gate for the test's release.
-func (b *bench) standing(t *testing.T, set, release string) *gatev1.GetGateStatusResponse {
+func (b *bench) standing(t *testing.T, set, release string) *gatev1.SetStanding {
 	t.Helper()
-	res, err := gatev1.NewGateServiceClient(b.conn).GetGateStatus(t.Context(), &gatev1.GetGateStatusRequest{Release: release, Set: set})
+	res, err := gatev1.NewGateServiceClient(b.conn).GetGateStatus(t.Context(), &gatev1.GetGateStatusRequest{Release: release, Sets: []string{set}})
 	if err != nil {
 		t.Fatalf("ask the gate for %s: %v", release, err)
 	}
-	return res
+	return res.GetSets()[0]
 }
 
 // maxSaid bounds every message about a checker, in bytes.

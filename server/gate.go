@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -24,15 +25,69 @@ func (g *gates) GetGateStatus(_ context.Context, req *gatev1.GetGateStatusReques
 	if req.GetRelease() == "" {
 		return nil, invalid("release", errors.New("missing"))
 	}
-	set, err := g.set(req.GetSet())
+	sets, err := g.sets(req.GetSets())
 	if err != nil {
 		return nil, err
 	}
-	out := &gatev1.GetGateStatusResponse{Release: req.GetRelease(), Set: set, Status: gatev1.Status_STATUS_UNKNOWN}
-	if set == "" {
-		out.Causes = unknown("NO_SET", "the server keeps no fixture set")
-		return out, nil
+	out := &gatev1.GetGateStatusResponse{Release: req.GetRelease()}
+	for _, set := range sets {
+		standing, err := g.standing(req.GetRelease(), set)
+		if err != nil {
+			return nil, err
+		}
+		out.Sets = append(out.Sets, standing)
 	}
+	out.Status = overall(out.GetSets())
+	if len(sets) == 0 {
+		out.Causes = unknown("NO_SET", "the server keeps no fixture set")
+	}
+	return out, nil
+}
+
+// overall is a pass only if there is a set and every one passes; a block if one blocks.
+func overall(sets []*gatev1.SetStanding) gatev1.Status {
+	status := gatev1.Status_STATUS_PASS
+	if len(sets) == 0 {
+		status = gatev1.Status_STATUS_UNKNOWN
+	}
+	for _, s := range sets {
+		switch {
+		case s.GetStatus() == gatev1.Status_STATUS_BLOCK:
+			return gatev1.Status_STATUS_BLOCK
+		case s.GetStatus() != gatev1.Status_STATUS_PASS:
+			status = gatev1.Status_STATUS_UNKNOWN
+		}
+	}
+	return status
+}
+
+// sets gives the sets that a question is about, in ascending order: those that are named, or else all.
+func (g *gates) sets(named []string) ([]string, error) {
+	if len(named) > 0 {
+		slices.Sort(named)
+		return slices.Compact(named), nil
+	}
+	var out []string
+	for after := ""; ; {
+		page, err := g.store.Sets(after, setsPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range page {
+			after = v.Set
+			out = append(out, v.Set)
+		}
+		if len(page) < setsPage {
+			return out, nil
+		}
+	}
+}
+
+const setsPage = 100
+
+// standing gives the standing of a release for one set.
+func (g *gates) standing(release, set string) (*gatev1.SetStanding, error) {
+	out := &gatev1.SetStanding{Set: set, Status: gatev1.Status_STATUS_UNKNOWN}
 	newest, err := g.store.Newest(set)
 	if fixture.CodeOf(err) == fixture.CodeNotFound {
 		out.Causes = unknown("NO_SET", fmt.Sprintf("there is no set %q", set))
@@ -42,24 +97,7 @@ func (g *gates) GetGateStatus(_ context.Context, req *gatev1.GetGateStatusReques
 		return nil, err
 	}
 	out.NewestVersion = newest.Number
-	return out, g.stand(out, newest)
-}
-
-// set finds the set that is meant where none is named: the only one. It gives an empty name where there is none at all.
-func (g *gates) set(name string) (string, error) {
-	if name != "" {
-		return name, nil
-	}
-	sets, err := g.store.Sets("", 2)
-	switch {
-	case err != nil:
-		return "", err
-	case len(sets) == 0:
-		return "", nil
-	case len(sets) > 1:
-		return "", invalid("set", errors.New("the server keeps several sets; say which is meant"))
-	}
-	return sets[0].Set, nil
+	return out, g.stand(release, out, newest)
 }
 
 // settled gives a record as it stands for good, or says that its replay is under way: between reading the record and asking
@@ -80,8 +118,8 @@ func unknown(code, message string) []*gatev1.Cause {
 }
 
 // stand gives the standing of a release, from its newest replay and nothing else. Absence of evidence is never a pass.
-func (g *gates) stand(out *gatev1.GetGateStatusResponse, newest *fixturestore.Version) error {
-	r, err := g.store.NewestReplay(out.GetRelease(), out.GetSet())
+func (g *gates) stand(release string, out *gatev1.SetStanding, newest *fixturestore.Version) error {
+	r, err := g.store.NewestReplay(release, out.GetSet())
 	underWay := false
 	if err == nil && r != nil {
 		r, underWay, err = g.settled(r)
@@ -91,7 +129,7 @@ func (g *gates) stand(out *gatev1.GetGateStatusResponse, newest *fixturestore.Ve
 	}
 	switch {
 	case r == nil:
-		out.Causes = unknown("NEVER_TRIED", fmt.Sprintf("release %q was never tried against %q", out.GetRelease(), out.GetSet()))
+		out.Causes = unknown("NEVER_TRIED", fmt.Sprintf("release %q was never tried against %q", release, out.GetSet()))
 		return nil
 	case underWay:
 		out.Causes = unknown("RUNNING", fmt.Sprintf("replay %s has not ended yet", r.ID))

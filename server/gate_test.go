@@ -85,68 +85,69 @@ func TestR29GateStatus(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		make func(t *testing.T, s *fixturestore.Store) (running uint64)
-		set  string
+		sets []string
 		want gatev1.Status
 		code string
 	}{
-		{"never tried", func(*testing.T, *fixturestore.Store) uint64 { return 0 }, "", gatev1.Status_STATUS_UNKNOWN, "NEVER_TRIED"},
-		{"an unknown set", func(*testing.T, *fixturestore.Store) uint64 { return 0 }, "other", gatev1.Status_STATUS_UNKNOWN, "NO_SET"},
-		{"passed", func(t *testing.T, s *fixturestore.Store) uint64 { tried(t, s, 1, "", pass); return 0 }, "", gatev1.Status_STATUS_PASS, ""},
+		{"never tried", func(*testing.T, *fixturestore.Store) uint64 { return 0 }, nil, gatev1.Status_STATUS_UNKNOWN, "NEVER_TRIED"},
+		{"an unknown set", func(*testing.T, *fixturestore.Store) uint64 { return 0 }, []string{"other"}, gatev1.Status_STATUS_UNKNOWN, "NO_SET"},
+		{"passed", func(t *testing.T, s *fixturestore.Store) uint64 { tried(t, s, 1, "", pass); return 0 }, nil, gatev1.Status_STATUS_PASS, ""},
 		{"blocked", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", func(d *gatev1.Decision) {
 				d.Ruling, d.Causes = gatev1.Ruling_RULING_BLOCK, []*gatev1.Cause{{Code: "FLIP"}}
 			})
 			return 0
-		}, "", gatev1.Status_STATUS_BLOCK, "FLIP"},
+		}, nil, gatev1.Status_STATUS_BLOCK, "FLIP"},
 		{"unconfirmed", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", func(d *gatev1.Decision) {
 				d.Ruling, d.Causes = gatev1.Ruling_RULING_BASELINE_UNCONFIRMED, []*gatev1.Cause{{Code: "BASELINE_MISMATCH"}}
 			})
 			return 0
-		}, "", gatev1.Status_STATUS_BLOCK, "BASELINE_MISMATCH"},
+		}, nil, gatev1.Status_STATUS_BLOCK, "BASELINE_MISMATCH"},
 		{"no ruling", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", func(d *gatev1.Decision) { d.Ruling = gatev1.Ruling_RULING_UNSPECIFIED })
 			return 0
-		}, "", gatev1.Status_STATUS_BLOCK, ""},
+		}, nil, gatev1.Status_STATUS_BLOCK, ""},
 		{"passed, then blocked", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", pass)
 			tried(t, s, 1, "", func(d *gatev1.Decision) { d.Ruling = gatev1.Ruling_RULING_BLOCK })
 			return 0
-		}, "", gatev1.Status_STATUS_BLOCK, ""},
+		}, nil, gatev1.Status_STATUS_BLOCK, ""},
 		{"passed, then running", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", pass)
 			return tried(t, s, 1, "", nil)
-		}, "", gatev1.Status_STATUS_UNKNOWN, "RUNNING"},
+		}, nil, gatev1.Status_STATUS_UNKNOWN, "RUNNING"},
 		{"passed, then cut", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", pass)
 			tried(t, s, 1, "", nil)
 			return 0
-		}, "", gatev1.Status_STATUS_UNKNOWN, "CUT"},
+		}, nil, gatev1.Status_STATUS_UNKNOWN, "CUT"},
 		{"passed, then failed", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", pass)
 			tried(t, s, 1, "store is damaged", nil)
 			return 0
-		}, "", gatev1.Status_STATUS_UNKNOWN, "FAILED"},
+		}, nil, gatev1.Status_STATUS_UNKNOWN, "FAILED"},
 		{"partial", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", func(d *gatev1.Decision) { d.Partial = true })
 			return 0
-		}, "", gatev1.Status_STATUS_UNKNOWN, "PARTIAL"},
+		}, nil, gatev1.Status_STATUS_UNKNOWN, "PARTIAL"},
 		{"a newer version of the set", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", pass)
 			commitTo(t, s, "memory", 1, "f-1", "f-2")
 			return 0
-		}, "", gatev1.Status_STATUS_UNKNOWN, "OUTDATED"},
+		}, nil, gatev1.Status_STATUS_UNKNOWN, "OUTDATED"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := gateStore(t)
 			running := tt.make(t, s)
 			g := &gates{store: s, running: func(seq uint64) bool { return seq == running && seq != 0 }}
-			res, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Release: "v1", Set: tt.set})
+			res, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Release: "v1", Sets: tt.sets})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res.GetStatus() != tt.want || tt.code != "" && (len(res.GetCauses()) == 0 || res.GetCauses()[0].GetCode() != tt.code) {
-				t.Errorf("got %s, %v; want %s, %s", res.GetStatus(), res.GetCauses(), tt.want, tt.code)
+			set := res.GetSets()[0]
+			if res.GetStatus() != tt.want || set.GetStatus() != tt.want || tt.code != "" && (len(set.GetCauses()) == 0 || set.GetCauses()[0].GetCode() != tt.code) {
+				t.Errorf("got %s, %v; want %s, %s", res.GetStatus(), set.GetCauses(), tt.want, tt.code)
 			}
 		})
 	}
@@ -163,14 +164,10 @@ func TestDecisionOfAnotherReplayIsDamage(t *testing.T) {
 	}
 }
 
-func TestGateStatusNeedsToKnowWhatIsMeant(t *testing.T) {
-	s := gateStore(t)
-	commitTo(t, s, "other", 0, "f-1")
-	g := &gates{store: s, running: func(uint64) bool { return false }}
-	for name, req := range map[string]*gatev1.GetGateStatusRequest{"no release": {Set: "memory"}, "several sets": {Release: "v1"}} {
-		if _, err := g.GetGateStatus(context.Background(), req); fixture.CodeOf(err) != fixture.CodeInvalid {
-			t.Errorf("%s: %v", name, err)
-		}
+func TestGateStatusNeedsARelease(t *testing.T) {
+	g := &gates{store: gateStore(t), running: func(uint64) bool { return false }}
+	if _, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Sets: []string{"memory"}}); fixture.CodeOf(err) != fixture.CodeInvalid {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ or that was tried on another version than the newest is UNKNOWN.
 		},
 	}
 	cmd.Flags().StringVar(&req.Release, "release", "", "the release (mandatory)")
-	cmd.Flags().StringVar(&req.Set, "set", "", "the set (default: the only one there is)")
+	cmd.Flags().StringArrayVar(&req.Sets, "set", nil, "a set (repeatable; default: those that the server requires, or else all that there are)")
 	return cmd
 }
 
@@ -58,43 +59,65 @@ func (a *app) status(ctx context.Context, conn *connection, req *gatev1.GetGateS
 	if err != nil {
 		return err
 	}
-	word := strings.TrimPrefix(res.GetStatus().String(), "STATUS_")
 	switch {
 	case a.json:
 		if err := printJSON(a.stdout, res); err != nil {
 			return err
 		}
 	case a.quiet:
-		fmt.Fprintln(a.stdout, word)
+		fmt.Fprintln(a.stdout, statusWord(res.GetStatus()))
 	default:
-		a.printStatus(res, word)
+		a.printStatus(res)
 	}
-	switch {
-	case res.GetStatus() == gatev1.Status_STATUS_PASS:
+	return standingExit(res)
+}
+
+// standingExit gives the exit status of a standing.
+func standingExit(res *gatev1.GetGateStatusResponse) error {
+	if res.GetStatus() == gatev1.Status_STATUS_PASS {
 		return nil
-	case res.GetDecision().GetRuling() == gatev1.Ruling_RULING_BASELINE_UNCONFIRMED:
-		return &exit{status: exitUnconfirmed}
-	default:
-		return &exit{status: exitBlocked}
+	}
+	for _, s := range res.GetSets() {
+		if s.GetStatus() == gatev1.Status_STATUS_BLOCK && s.GetDecision().GetRuling() == gatev1.Ruling_RULING_BASELINE_UNCONFIRMED {
+			return &exit{status: exitUnconfirmed}
+		}
+	}
+	return &exit{status: exitBlocked}
+}
+
+func (a *app) printStatus(res *gatev1.GetGateStatusResponse) {
+	p := newPaint(a.stdout)
+	fmt.Fprintf(a.stdout, "%s  release %s\n", p.status(res.GetStatus()), res.GetRelease())
+	printCauses(a.stdout, res.GetCauses())
+	for _, s := range res.GetSets() {
+		fmt.Fprintf(a.stdout, "%s  set %s\n", p.status(s.GetStatus()), s.GetSet())
+		printCauses(a.stdout, s.GetCauses())
+		if d := s.GetDecision(); d != nil {
+			last := ""
+			if s.GetStatus() == gatev1.Status_STATUS_UNKNOWN {
+				last = "the last ruling, which does not hold for it: "
+			}
+			fmt.Fprintf(a.stdout, "  %s%s\n  replay %s of %s, version %d, %s\n", last, d.GetSummary(), d.GetReplayId(), when(d.GetDecidedAt().AsTime()), d.GetVersion(), d.GetChecksum())
+		}
 	}
 }
 
-func (a *app) printStatus(res *gatev1.GetGateStatusResponse, word string) {
-	p := newPaint(a.stdout)
-	painted := map[gatev1.Status]func(string) string{gatev1.Status_STATUS_PASS: p.green, gatev1.Status_STATUS_BLOCK: p.red}[res.GetStatus()]
-	if painted == nil {
-		painted = p.yellow
+// status paints the word for a standing.
+func (p paint) status(s gatev1.Status) string {
+	switch s {
+	case gatev1.Status_STATUS_PASS:
+		return p.green(statusWord(s))
+	case gatev1.Status_STATUS_BLOCK:
+		return p.red(statusWord(s))
 	}
-	fmt.Fprintf(a.stdout, "%s  release %s, set %s\n", painted(word), res.GetRelease(), cmp.Or(res.GetSet(), "(none)"))
-	for _, c := range res.GetCauses() {
-		fmt.Fprintf(a.stdout, "  %s: %s\n", c.GetCode(), c.GetMessage())
-	}
-	if d := res.GetDecision(); d != nil {
-		last := ""
-		if res.GetStatus() == gatev1.Status_STATUS_UNKNOWN {
-			last = "the last ruling, which does not hold for it: "
-		}
-		fmt.Fprintf(a.stdout, "  %s%s\n  replay %s of %s, version %d, %s\n", last, d.GetSummary(), d.GetReplayId(), when(d.GetDecidedAt().AsTime()), d.GetVersion(), d.GetChecksum())
+	return p.yellow(statusWord(s))
+}
+
+func statusWord(s gatev1.Status) string { return strings.TrimPrefix(s.String(), "STATUS_") }
+
+func printCauses(w io.Writer, causes []*gatev1.Cause) {
+	for _, c := range causes {
+		fmt.Fprintf(w, "  %s: %s\n", c.GetCode(), c.GetMessage())
 	}
 }
 

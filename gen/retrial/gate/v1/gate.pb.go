@@ -9,8 +9,10 @@
 package gatev1
 
 import (
+	v1 "github.com/retrial-dev/retrial/gen/retrial/log/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -531,8 +533,14 @@ type CheckerIdentity struct {
 	Parameters map[string]string `protobuf:"bytes,4,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The version of its configuration.
 	ConfigurationVersion string `protobuf:"bytes,5,opt,name=configuration_version,json=configurationVersion,proto3" json:"configuration_version,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// How it was reached: "launched", "dialled" or "attached".
+	Reached string `protobuf:"bytes,6,opt,name=reached,proto3" json:"reached,omitempty"`
+	// Who brought it, where it came by itself.
+	BroughtBy string `protobuf:"bytes,7,opt,name=brought_by,json=broughtBy,proto3" json:"brought_by,omitempty"`
+	// How many instances shared the cases.
+	Instances     uint32 `protobuf:"varint,8,opt,name=instances,proto3" json:"instances,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CheckerIdentity) Reset() {
@@ -598,6 +606,27 @@ func (x *CheckerIdentity) GetConfigurationVersion() string {
 		return x.ConfigurationVersion
 	}
 	return ""
+}
+
+func (x *CheckerIdentity) GetReached() string {
+	if x != nil {
+		return x.Reached
+	}
+	return ""
+}
+
+func (x *CheckerIdentity) GetBroughtBy() string {
+	if x != nil {
+		return x.BroughtBy
+	}
+	return ""
+}
+
+func (x *CheckerIdentity) GetInstances() uint32 {
+	if x != nil {
+		return x.Instances
+	}
+	return 0
 }
 
 // OutcomePair counts flips between the same two outcomes.
@@ -737,7 +766,11 @@ type Decision struct {
 	// When the ruling was recorded.
 	DecidedAt *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=decided_at,json=decidedAt,proto3" json:"decided_at,omitempty"`
 	// True if only some of the fixtures were selected. Such a ruling is no evidence for a release.
-	Partial       bool `protobuf:"varint,22,opt,name=partial,proto3" json:"partial,omitempty"`
+	Partial bool `protobuf:"varint,22,opt,name=partial,proto3" json:"partial,omitempty"`
+	// The digests that the ruling rests on.
+	Evidence *Evidence `protobuf:"bytes,23,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// Who asked for the replay.
+	SubmittedBy   string `protobuf:"bytes,24,opt,name=submitted_by,json=submittedBy,proto3" json:"submitted_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -926,20 +959,147 @@ func (x *Decision) GetPartial() bool {
 	return false
 }
 
+func (x *Decision) GetEvidence() *Evidence {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
+func (x *Decision) GetSubmittedBy() string {
+	if x != nil {
+		return x.SubmittedBy
+	}
+	return ""
+}
+
+// Evidence names what a ruling rests on. Digests are "sha256:" and 64 hexadecimal digits; an empty one says that there is no
+// such thing.
+type Evidence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is released, as the caller of the replay named it.
+	ArtifactDigest string `protobuf:"bytes,1,opt,name=artifact_digest,json=artifactDigest,proto3" json:"artifact_digest,omitempty"`
+	// The build of the baseline, as it reports it.
+	BaselineBuild string `protobuf:"bytes,2,opt,name=baseline_build,json=baselineBuild,proto3" json:"baseline_build,omitempty"`
+	// The build of the candidate, as it reports it.
+	CandidateBuild string `protobuf:"bytes,3,opt,name=candidate_build,json=candidateBuild,proto3" json:"candidate_build,omitempty"`
+	// The checksum of the version.
+	SetChecksum string `protobuf:"bytes,4,opt,name=set_checksum,json=setChecksum,proto3" json:"set_checksum,omitempty"`
+	// Over the policy that ruled.
+	PolicyDigest string `protobuf:"bytes,5,opt,name=policy_digest,json=policyDigest,proto3" json:"policy_digest,omitempty"`
+	// Over the allowlist of the version.
+	AllowlistDigest string `protobuf:"bytes,6,opt,name=allowlist_digest,json=allowlistDigest,proto3" json:"allowlist_digest,omitempty"`
+	// Over the stubs of the version.
+	StubsDigest string `protobuf:"bytes,7,opt,name=stubs_digest,json=stubsDigest,proto3" json:"stubs_digest,omitempty"`
+	// The replay whose first phase confirmed the baseline.
+	BaselineReplayId string `protobuf:"bytes,8,opt,name=baseline_replay_id,json=baselineReplayId,proto3" json:"baseline_replay_id,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Evidence) Reset() {
+	*x = Evidence{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Evidence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Evidence) ProtoMessage() {}
+
+func (x *Evidence) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
+func (*Evidence) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Evidence) GetArtifactDigest() string {
+	if x != nil {
+		return x.ArtifactDigest
+	}
+	return ""
+}
+
+func (x *Evidence) GetBaselineBuild() string {
+	if x != nil {
+		return x.BaselineBuild
+	}
+	return ""
+}
+
+func (x *Evidence) GetCandidateBuild() string {
+	if x != nil {
+		return x.CandidateBuild
+	}
+	return ""
+}
+
+func (x *Evidence) GetSetChecksum() string {
+	if x != nil {
+		return x.SetChecksum
+	}
+	return ""
+}
+
+func (x *Evidence) GetPolicyDigest() string {
+	if x != nil {
+		return x.PolicyDigest
+	}
+	return ""
+}
+
+func (x *Evidence) GetAllowlistDigest() string {
+	if x != nil {
+		return x.AllowlistDigest
+	}
+	return ""
+}
+
+func (x *Evidence) GetStubsDigest() string {
+	if x != nil {
+		return x.StubsDigest
+	}
+	return ""
+}
+
+func (x *Evidence) GetBaselineReplayId() string {
+	if x != nil {
+		return x.BaselineReplayId
+	}
+	return ""
+}
+
 // GetGateStatusRequest names a release.
 type GetGateStatusRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The release. Required.
 	Release string `protobuf:"bytes,1,opt,name=release,proto3" json:"release,omitempty"`
-	// The set. Optional where the server keeps only one.
-	Set           string `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
+	// The sets. Optional; those that the server's configuration requires, or else all that it keeps. Those that it requires
+	// are always among the answer.
+	Sets []string `protobuf:"bytes,2,rep,name=sets,proto3" json:"sets,omitempty"`
+	// The instant to answer for. Optional; now. The answer is what it was then, as far as it was recorded.
+	AsOf          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetGateStatusRequest) Reset() {
 	*x = GetGateStatusRequest{}
-	mi := &file_retrial_gate_v1_gate_proto_msgTypes[7]
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -951,7 +1111,7 @@ func (x *GetGateStatusRequest) String() string {
 func (*GetGateStatusRequest) ProtoMessage() {}
 
 func (x *GetGateStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_retrial_gate_v1_gate_proto_msgTypes[7]
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -964,7 +1124,7 @@ func (x *GetGateStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGateStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetGateStatusRequest) Descriptor() ([]byte, []int) {
-	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{7}
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetGateStatusRequest) GetRelease() string {
@@ -974,35 +1134,42 @@ func (x *GetGateStatusRequest) GetRelease() string {
 	return ""
 }
 
-func (x *GetGateStatusRequest) GetSet() string {
+func (x *GetGateStatusRequest) GetSets() []string {
 	if x != nil {
-		return x.Set
+		return x.Sets
 	}
-	return ""
+	return nil
 }
 
-// GetGateStatusResponse is the standing of a release for a set.
+func (x *GetGateStatusRequest) GetAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+// GetGateStatusResponse is the standing of a release.
 type GetGateStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The release.
 	Release string `protobuf:"bytes,1,opt,name=release,proto3" json:"release,omitempty"`
-	// The set.
-	Set string `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
-	// The standing.
-	Status Status `protobuf:"varint,3,opt,name=status,proto3,enum=retrial.gate.v1.Status" json:"status,omitempty"`
-	// Why it is not a pass; empty for STATUS_PASS.
-	Causes []*Cause `protobuf:"bytes,4,rep,name=causes,proto3" json:"causes,omitempty"`
-	// The decision that it rests on; absent if there is none.
-	Decision *Decision `protobuf:"bytes,5,opt,name=decision,proto3" json:"decision,omitempty"`
-	// The newest version of the set; 0 if the set does not exist.
-	NewestVersion uint64 `protobuf:"varint,6,opt,name=newest_version,json=newestVersion,proto3" json:"newest_version,omitempty"`
+	// The standing over all sets: a pass only if there is a set and every one passes; a block if one blocks.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=retrial.gate.v1.Status" json:"status,omitempty"`
+	// The standing for each set, in ascending order of names.
+	Sets []*SetStanding `protobuf:"bytes,3,rep,name=sets,proto3" json:"sets,omitempty"`
+	// The instant that the answer is for.
+	AsOf *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	// The server's newest signed checkpoint: what its log had when it answered. The proofs of `sets` lead to it.
+	Checkpoint []byte `protobuf:"bytes,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
+	// Why the whole is no pass where no set says so, such as that there is none.
+	Causes        []*Cause `protobuf:"bytes,6,rep,name=causes,proto3" json:"causes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetGateStatusResponse) Reset() {
 	*x = GetGateStatusResponse{}
-	mi := &file_retrial_gate_v1_gate_proto_msgTypes[8]
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1014,7 +1181,7 @@ func (x *GetGateStatusResponse) String() string {
 func (*GetGateStatusResponse) ProtoMessage() {}
 
 func (x *GetGateStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_retrial_gate_v1_gate_proto_msgTypes[8]
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1027,19 +1194,12 @@ func (x *GetGateStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGateStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetGateStatusResponse) Descriptor() ([]byte, []int) {
-	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{8}
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetGateStatusResponse) GetRelease() string {
 	if x != nil {
 		return x.Release
-	}
-	return ""
-}
-
-func (x *GetGateStatusResponse) GetSet() string {
-	if x != nil {
-		return x.Set
 	}
 	return ""
 }
@@ -1051,6 +1211,27 @@ func (x *GetGateStatusResponse) GetStatus() Status {
 	return Status_STATUS_UNSPECIFIED
 }
 
+func (x *GetGateStatusResponse) GetSets() []*SetStanding {
+	if x != nil {
+		return x.Sets
+	}
+	return nil
+}
+
+func (x *GetGateStatusResponse) GetAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
+func (x *GetGateStatusResponse) GetCheckpoint() []byte {
+	if x != nil {
+		return x.Checkpoint
+	}
+	return nil
+}
+
 func (x *GetGateStatusResponse) GetCauses() []*Cause {
 	if x != nil {
 		return x.Causes
@@ -1058,18 +1239,908 @@ func (x *GetGateStatusResponse) GetCauses() []*Cause {
 	return nil
 }
 
-func (x *GetGateStatusResponse) GetDecision() *Decision {
+// SetStanding is the standing of a release for one set.
+type SetStanding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The set.
+	Set string `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	// The standing.
+	Status Status `protobuf:"varint,2,opt,name=status,proto3,enum=retrial.gate.v1.Status" json:"status,omitempty"`
+	// Why it is not a pass; empty for STATUS_PASS.
+	Causes []*Cause `protobuf:"bytes,3,rep,name=causes,proto3" json:"causes,omitempty"`
+	// The decision that it rests on; absent if there is none.
+	Decision *Decision `protobuf:"bytes,4,opt,name=decision,proto3" json:"decision,omitempty"`
+	// The newest version of the set; 0 if the set does not exist.
+	NewestVersion uint64 `protobuf:"varint,5,opt,name=newest_version,json=newestVersion,proto3" json:"newest_version,omitempty"`
+	// How old the decision is.
+	Age *durationpb.Duration `protobuf:"bytes,6,opt,name=age,proto3" json:"age,omitempty"`
+	// When the evidence stops counting, if the policy says so.
+	EvidenceExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=evidence_expires_at,json=evidenceExpiresAt,proto3" json:"evidence_expires_at,omitempty"`
+	// The waivers in force for this release and set. A pass with a waiver is a block that somebody answers for.
+	Waivers []*Waiver `protobuf:"bytes,8,rep,name=waivers,proto3" json:"waivers,omitempty"`
+	// Where the log has the decision.
+	Proof *v1.InclusionProof `protobuf:"bytes,9,opt,name=proof,proto3" json:"proof,omitempty"`
+	// True if the configuration requires the set.
+	Required      bool `protobuf:"varint,10,opt,name=required,proto3" json:"required,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetStanding) Reset() {
+	*x = SetStanding{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetStanding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetStanding) ProtoMessage() {}
+
+func (x *SetStanding) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetStanding.ProtoReflect.Descriptor instead.
+func (*SetStanding) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *SetStanding) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *SetStanding) GetStatus() Status {
+	if x != nil {
+		return x.Status
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *SetStanding) GetCauses() []*Cause {
+	if x != nil {
+		return x.Causes
+	}
+	return nil
+}
+
+func (x *SetStanding) GetDecision() *Decision {
 	if x != nil {
 		return x.Decision
 	}
 	return nil
 }
 
-func (x *GetGateStatusResponse) GetNewestVersion() uint64 {
+func (x *SetStanding) GetNewestVersion() uint64 {
 	if x != nil {
 		return x.NewestVersion
 	}
 	return 0
+}
+
+func (x *SetStanding) GetAge() *durationpb.Duration {
+	if x != nil {
+		return x.Age
+	}
+	return nil
+}
+
+func (x *SetStanding) GetEvidenceExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EvidenceExpiresAt
+	}
+	return nil
+}
+
+func (x *SetStanding) GetWaivers() []*Waiver {
+	if x != nil {
+		return x.Waivers
+	}
+	return nil
+}
+
+func (x *SetStanding) GetProof() *v1.InclusionProof {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
+}
+
+func (x *SetStanding) GetRequired() bool {
+	if x != nil {
+		return x.Required
+	}
+	return false
+}
+
+// WatchGateRequest names a release.
+type WatchGateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The release. Required.
+	Release string `protobuf:"bytes,1,opt,name=release,proto3" json:"release,omitempty"`
+	// The sets, as for GetGateStatus.
+	Sets          []string `protobuf:"bytes,2,rep,name=sets,proto3" json:"sets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchGateRequest) Reset() {
+	*x = WatchGateRequest{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchGateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchGateRequest) ProtoMessage() {}
+
+func (x *WatchGateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchGateRequest.ProtoReflect.Descriptor instead.
+func (*WatchGateRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *WatchGateRequest) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *WatchGateRequest) GetSets() []string {
+	if x != nil {
+		return x.Sets
+	}
+	return nil
+}
+
+// WatchGateResponse is a change of standing.
+type WatchGateResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The standing before; STATUS_UNSPECIFIED in the first message.
+	Previous Status `protobuf:"varint,1,opt,name=previous,proto3,enum=retrial.gate.v1.Status" json:"previous,omitempty"`
+	// The standing now.
+	Current       *GetGateStatusResponse `protobuf:"bytes,2,opt,name=current,proto3" json:"current,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchGateResponse) Reset() {
+	*x = WatchGateResponse{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchGateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchGateResponse) ProtoMessage() {}
+
+func (x *WatchGateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchGateResponse.ProtoReflect.Descriptor instead.
+func (*WatchGateResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *WatchGateResponse) GetPrevious() Status {
+	if x != nil {
+		return x.Previous
+	}
+	return Status_STATUS_UNSPECIFIED
+}
+
+func (x *WatchGateResponse) GetCurrent() *GetGateStatusResponse {
+	if x != nil {
+		return x.Current
+	}
+	return nil
+}
+
+// Waiver lets one release out over named flips.
+type Waiver struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	WaiverId string `protobuf:"bytes,1,opt,name=waiver_id,json=waiverId,proto3" json:"waiver_id,omitempty"`
+	// The release. Required.
+	Release string `protobuf:"bytes,2,opt,name=release,proto3" json:"release,omitempty"`
+	// The set. Required.
+	Set string `protobuf:"bytes,3,opt,name=set,proto3" json:"set,omitempty"`
+	// The version of the set that the decision was made on.
+	Version uint64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	// The decision that was looked at.
+	ReplayId string `protobuf:"bytes,5,opt,name=replay_id,json=replayId,proto3" json:"replay_id,omitempty"`
+	// The flips: exactly those that blocked.
+	Flips []*WaivedFlip `protobuf:"bytes,6,rep,name=flips,proto3" json:"flips,omitempty"`
+	// Why.
+	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Who granted it.
+	GrantedBy string `protobuf:"bytes,8,opt,name=granted_by,json=grantedBy,proto3" json:"granted_by,omitempty"`
+	// When.
+	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
+	// From which instant on it waives nothing.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// Who revoked it; empty if nobody did.
+	RevokedBy string `protobuf:"bytes,11,opt,name=revoked_by,json=revokedBy,proto3" json:"revoked_by,omitempty"`
+	// When it was revoked.
+	RevokedAt     *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=revoked_at,json=revokedAt,proto3" json:"revoked_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Waiver) Reset() {
+	*x = Waiver{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Waiver) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Waiver) ProtoMessage() {}
+
+func (x *Waiver) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Waiver.ProtoReflect.Descriptor instead.
+func (*Waiver) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Waiver) GetWaiverId() string {
+	if x != nil {
+		return x.WaiverId
+	}
+	return ""
+}
+
+func (x *Waiver) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *Waiver) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *Waiver) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Waiver) GetReplayId() string {
+	if x != nil {
+		return x.ReplayId
+	}
+	return ""
+}
+
+func (x *Waiver) GetFlips() []*WaivedFlip {
+	if x != nil {
+		return x.Flips
+	}
+	return nil
+}
+
+func (x *Waiver) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Waiver) GetGrantedBy() string {
+	if x != nil {
+		return x.GrantedBy
+	}
+	return ""
+}
+
+func (x *Waiver) GetGrantedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.GrantedAt
+	}
+	return nil
+}
+
+func (x *Waiver) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *Waiver) GetRevokedBy() string {
+	if x != nil {
+		return x.RevokedBy
+	}
+	return ""
+}
+
+func (x *Waiver) GetRevokedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RevokedAt
+	}
+	return nil
+}
+
+// WaivedFlip is one flip that a waiver names.
+type WaivedFlip struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fixture. Required.
+	FixtureId string `protobuf:"bytes,1,opt,name=fixture_id,json=fixtureId,proto3" json:"fixture_id,omitempty"`
+	// The new verdict. Required.
+	NewVerdict string `protobuf:"bytes,2,opt,name=new_verdict,json=newVerdict,proto3" json:"new_verdict,omitempty"`
+	// The new reason code.
+	NewReasonCode string `protobuf:"bytes,3,opt,name=new_reason_code,json=newReasonCode,proto3" json:"new_reason_code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaivedFlip) Reset() {
+	*x = WaivedFlip{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaivedFlip) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaivedFlip) ProtoMessage() {}
+
+func (x *WaivedFlip) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaivedFlip.ProtoReflect.Descriptor instead.
+func (*WaivedFlip) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *WaivedFlip) GetFixtureId() string {
+	if x != nil {
+		return x.FixtureId
+	}
+	return ""
+}
+
+func (x *WaivedFlip) GetNewVerdict() string {
+	if x != nil {
+		return x.NewVerdict
+	}
+	return ""
+}
+
+func (x *WaivedFlip) GetNewReasonCode() string {
+	if x != nil {
+		return x.NewReasonCode
+	}
+	return ""
+}
+
+// GrantWaiverRequest asks for a waiver.
+type GrantWaiverRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The release. Required.
+	Release string `protobuf:"bytes,1,opt,name=release,proto3" json:"release,omitempty"`
+	// The set. Required.
+	Set string `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
+	// The decision that was looked at: the newest of this release and set. Required.
+	ReplayId string `protobuf:"bytes,3,opt,name=replay_id,json=replayId,proto3" json:"replay_id,omitempty"`
+	// The flips that block it: all of them, and no others. Required.
+	Flips []*WaivedFlip `protobuf:"bytes,4,rep,name=flips,proto3" json:"flips,omitempty"`
+	// Why. Required.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// From which instant on it waives nothing. Required; at most 30 days away.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantWaiverRequest) Reset() {
+	*x = GrantWaiverRequest{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantWaiverRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantWaiverRequest) ProtoMessage() {}
+
+func (x *GrantWaiverRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantWaiverRequest.ProtoReflect.Descriptor instead.
+func (*GrantWaiverRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GrantWaiverRequest) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *GrantWaiverRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *GrantWaiverRequest) GetReplayId() string {
+	if x != nil {
+		return x.ReplayId
+	}
+	return ""
+}
+
+func (x *GrantWaiverRequest) GetFlips() []*WaivedFlip {
+	if x != nil {
+		return x.Flips
+	}
+	return nil
+}
+
+func (x *GrantWaiverRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *GrantWaiverRequest) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+// GrantWaiverResponse is the waiver.
+type GrantWaiverResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The waiver.
+	Waiver        *Waiver `protobuf:"bytes,1,opt,name=waiver,proto3" json:"waiver,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantWaiverResponse) Reset() {
+	*x = GrantWaiverResponse{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantWaiverResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantWaiverResponse) ProtoMessage() {}
+
+func (x *GrantWaiverResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantWaiverResponse.ProtoReflect.Descriptor instead.
+func (*GrantWaiverResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GrantWaiverResponse) GetWaiver() *Waiver {
+	if x != nil {
+		return x.Waiver
+	}
+	return nil
+}
+
+// RevokeWaiverRequest names a waiver.
+type RevokeWaiverRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id. Required.
+	WaiverId      string `protobuf:"bytes,1,opt,name=waiver_id,json=waiverId,proto3" json:"waiver_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeWaiverRequest) Reset() {
+	*x = RevokeWaiverRequest{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeWaiverRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeWaiverRequest) ProtoMessage() {}
+
+func (x *RevokeWaiverRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeWaiverRequest.ProtoReflect.Descriptor instead.
+func (*RevokeWaiverRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RevokeWaiverRequest) GetWaiverId() string {
+	if x != nil {
+		return x.WaiverId
+	}
+	return ""
+}
+
+// RevokeWaiverResponse is the waiver as it ended.
+type RevokeWaiverResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The waiver.
+	Waiver        *Waiver `protobuf:"bytes,1,opt,name=waiver,proto3" json:"waiver,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeWaiverResponse) Reset() {
+	*x = RevokeWaiverResponse{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeWaiverResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeWaiverResponse) ProtoMessage() {}
+
+func (x *RevokeWaiverResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeWaiverResponse.ProtoReflect.Descriptor instead.
+func (*RevokeWaiverResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *RevokeWaiverResponse) GetWaiver() *Waiver {
+	if x != nil {
+		return x.Waiver
+	}
+	return nil
+}
+
+// ListWaiversRequest asks for a page of waivers.
+type ListWaiversRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only for this release. Optional.
+	Release string `protobuf:"bytes,1,opt,name=release,proto3" json:"release,omitempty"`
+	// Only for this set. Optional.
+	Set string `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
+	// At most this many. Optional; 100, at most 1,000.
+	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before. Optional.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWaiversRequest) Reset() {
+	*x = ListWaiversRequest{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWaiversRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWaiversRequest) ProtoMessage() {}
+
+func (x *ListWaiversRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWaiversRequest.ProtoReflect.Descriptor instead.
+func (*ListWaiversRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListWaiversRequest) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *ListWaiversRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ListWaiversRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListWaiversRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListWaiversResponse is a page of waivers.
+type ListWaiversResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The waivers, newest first.
+	Waivers []*Waiver `protobuf:"bytes,1,rep,name=waivers,proto3" json:"waivers,omitempty"`
+	// The token for the next page; empty if this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWaiversResponse) Reset() {
+	*x = ListWaiversResponse{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWaiversResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWaiversResponse) ProtoMessage() {}
+
+func (x *ListWaiversResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWaiversResponse.ProtoReflect.Descriptor instead.
+func (*ListWaiversResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListWaiversResponse) GetWaivers() []*Waiver {
+	if x != nil {
+		return x.Waivers
+	}
+	return nil
+}
+
+func (x *ListWaiversResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// AttestDecisionRequest names a decision by its release and set.
+type AttestDecisionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The release. Required.
+	Release string `protobuf:"bytes,1,opt,name=release,proto3" json:"release,omitempty"`
+	// The set. Required.
+	Set           string `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttestDecisionRequest) Reset() {
+	*x = AttestDecisionRequest{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttestDecisionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttestDecisionRequest) ProtoMessage() {}
+
+func (x *AttestDecisionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttestDecisionRequest.ProtoReflect.Descriptor instead.
+func (*AttestDecisionRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *AttestDecisionRequest) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *AttestDecisionRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+// AttestDecisionResponse is a signed statement.
+type AttestDecisionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The DSSE envelope as JSON.
+	Envelope      []byte `protobuf:"bytes,1,opt,name=envelope,proto3" json:"envelope,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttestDecisionResponse) Reset() {
+	*x = AttestDecisionResponse{}
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttestDecisionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttestDecisionResponse) ProtoMessage() {}
+
+func (x *AttestDecisionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttestDecisionResponse.ProtoReflect.Descriptor instead.
+func (*AttestDecisionResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *AttestDecisionResponse) GetEnvelope() []byte {
+	if x != nil {
+		return x.Envelope
+	}
+	return nil
 }
 
 // ListDecisionsRequest asks for a page of decisions.
@@ -1089,7 +2160,7 @@ type ListDecisionsRequest struct {
 
 func (x *ListDecisionsRequest) Reset() {
 	*x = ListDecisionsRequest{}
-	mi := &file_retrial_gate_v1_gate_proto_msgTypes[9]
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +2172,7 @@ func (x *ListDecisionsRequest) String() string {
 func (*ListDecisionsRequest) ProtoMessage() {}
 
 func (x *ListDecisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_retrial_gate_v1_gate_proto_msgTypes[9]
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +2185,7 @@ func (x *ListDecisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDecisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListDecisionsRequest) Descriptor() ([]byte, []int) {
-	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{9}
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListDecisionsRequest) GetSet() string {
@@ -1158,7 +2229,7 @@ type ListDecisionsResponse struct {
 
 func (x *ListDecisionsResponse) Reset() {
 	*x = ListDecisionsResponse{}
-	mi := &file_retrial_gate_v1_gate_proto_msgTypes[10]
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +2241,7 @@ func (x *ListDecisionsResponse) String() string {
 func (*ListDecisionsResponse) ProtoMessage() {}
 
 func (x *ListDecisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_retrial_gate_v1_gate_proto_msgTypes[10]
+	mi := &file_retrial_gate_v1_gate_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +2254,7 @@ func (x *ListDecisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDecisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListDecisionsResponse) Descriptor() ([]byte, []int) {
-	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{10}
+	return file_retrial_gate_v1_gate_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListDecisionsResponse) GetDecisions() []*Decision {
@@ -1204,7 +2275,7 @@ var File_retrial_gate_v1_gate_proto protoreflect.FileDescriptor
 
 const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\n" +
-	"\x1aretrial/gate/v1/gate.proto\x12\x0fretrial.gate.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cretrial/gate/v1/policy.proto\"\\\n" +
+	"\x1aretrial/gate/v1/gate.proto\x12\x0fretrial.gate.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cretrial/gate/v1/policy.proto\x1a\x18retrial/log/v1/log.proto\"\\\n" +
 	"\aOutcome\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\tR\averdict\x12\x1f\n" +
 	"\vreason_code\x18\x02 \x01(\tR\n" +
@@ -1232,7 +2303,7 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\x05Cause\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\xa8\x02\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xff\x02\n" +
 	"\x0fCheckerIdentity\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12!\n" +
@@ -1240,7 +2311,11 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\n" +
 	"parameters\x18\x04 \x03(\v20.retrial.gate.v1.CheckerIdentity.ParametersEntryR\n" +
 	"parameters\x123\n" +
-	"\x15configuration_version\x18\x05 \x01(\tR\x14configurationVersion\x1a=\n" +
+	"\x15configuration_version\x18\x05 \x01(\tR\x14configurationVersion\x12\x18\n" +
+	"\areached\x18\x06 \x01(\tR\areached\x12\x1d\n" +
+	"\n" +
+	"brought_by\x18\a \x01(\tR\tbroughtBy\x12\x1c\n" +
+	"\tinstances\x18\b \x01(\rR\tinstances\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd4\x01\n" +
@@ -1253,7 +2328,7 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\x0fnew_reason_code\x18\x04 \x01(\tR\rnewReasonCode\x12\x1d\n" +
 	"\n" +
 	"flip_class\x18\x05 \x01(\tR\tflipClass\x12\x14\n" +
-	"\x05count\x18\x06 \x01(\x04R\x05count\"\xec\a\n" +
+	"\x05count\x18\x06 \x01(\x04R\x05count\"\xc6\b\n" +
 	"\bDecision\x12\x1b\n" +
 	"\treplay_id\x18\x01 \x01(\tR\breplayId\x12\x18\n" +
 	"\arelease\x18\x02 \x01(\tR\arelease\x12\x10\n" +
@@ -1279,20 +2354,106 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"started_at\x18\x14 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x129\n" +
 	"\n" +
 	"decided_at\x18\x15 \x01(\v2\x1a.google.protobuf.TimestampR\tdecidedAt\x12\x18\n" +
-	"\apartial\x18\x16 \x01(\bR\apartial\x1a?\n" +
+	"\apartial\x18\x16 \x01(\bR\apartial\x125\n" +
+	"\bevidence\x18\x17 \x01(\v2\x19.retrial.gate.v1.EvidenceR\bevidence\x12!\n" +
+	"\fsubmitted_by\x18\x18 \x01(\tR\vsubmittedBy\x1a?\n" +
 	"\x11FlipsByClassEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"B\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xc7\x02\n" +
+	"\bEvidence\x12'\n" +
+	"\x0fartifact_digest\x18\x01 \x01(\tR\x0eartifactDigest\x12%\n" +
+	"\x0ebaseline_build\x18\x02 \x01(\tR\rbaselineBuild\x12'\n" +
+	"\x0fcandidate_build\x18\x03 \x01(\tR\x0ecandidateBuild\x12!\n" +
+	"\fset_checksum\x18\x04 \x01(\tR\vsetChecksum\x12#\n" +
+	"\rpolicy_digest\x18\x05 \x01(\tR\fpolicyDigest\x12)\n" +
+	"\x10allowlist_digest\x18\x06 \x01(\tR\x0fallowlistDigest\x12!\n" +
+	"\fstubs_digest\x18\a \x01(\tR\vstubsDigest\x12,\n" +
+	"\x12baseline_replay_id\x18\b \x01(\tR\x10baselineReplayId\"u\n" +
 	"\x14GetGateStatusRequest\x12\x18\n" +
-	"\arelease\x18\x01 \x01(\tR\arelease\x12\x10\n" +
-	"\x03set\x18\x02 \x01(\tR\x03set\"\x82\x02\n" +
+	"\arelease\x18\x01 \x01(\tR\arelease\x12\x12\n" +
+	"\x04sets\x18\x02 \x03(\tR\x04sets\x12/\n" +
+	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"\x95\x02\n" +
 	"\x15GetGateStatusResponse\x12\x18\n" +
+	"\arelease\x18\x01 \x01(\tR\arelease\x12/\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x17.retrial.gate.v1.StatusR\x06status\x120\n" +
+	"\x04sets\x18\x03 \x03(\v2\x1c.retrial.gate.v1.SetStandingR\x04sets\x12/\n" +
+	"\x05as_of\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x1e\n" +
+	"\n" +
+	"checkpoint\x18\x05 \x01(\fR\n" +
+	"checkpoint\x12.\n" +
+	"\x06causes\x18\x06 \x03(\v2\x16.retrial.gate.v1.CauseR\x06causes\"\xdc\x03\n" +
+	"\vSetStanding\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12/\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x17.retrial.gate.v1.StatusR\x06status\x12.\n" +
+	"\x06causes\x18\x03 \x03(\v2\x16.retrial.gate.v1.CauseR\x06causes\x125\n" +
+	"\bdecision\x18\x04 \x01(\v2\x19.retrial.gate.v1.DecisionR\bdecision\x12%\n" +
+	"\x0enewest_version\x18\x05 \x01(\x04R\rnewestVersion\x12+\n" +
+	"\x03age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x03age\x12J\n" +
+	"\x13evidence_expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x11evidenceExpiresAt\x121\n" +
+	"\awaivers\x18\b \x03(\v2\x17.retrial.gate.v1.WaiverR\awaivers\x124\n" +
+	"\x05proof\x18\t \x01(\v2\x1e.retrial.log.v1.InclusionProofR\x05proof\x12\x1a\n" +
+	"\brequired\x18\n" +
+	" \x01(\bR\brequired\"@\n" +
+	"\x10WatchGateRequest\x12\x18\n" +
+	"\arelease\x18\x01 \x01(\tR\arelease\x12\x12\n" +
+	"\x04sets\x18\x02 \x03(\tR\x04sets\"\x8a\x01\n" +
+	"\x11WatchGateResponse\x123\n" +
+	"\bprevious\x18\x01 \x01(\x0e2\x17.retrial.gate.v1.StatusR\bprevious\x12@\n" +
+	"\acurrent\x18\x02 \x01(\v2&.retrial.gate.v1.GetGateStatusResponseR\acurrent\"\xc2\x03\n" +
+	"\x06Waiver\x12\x1b\n" +
+	"\twaiver_id\x18\x01 \x01(\tR\bwaiverId\x12\x18\n" +
+	"\arelease\x18\x02 \x01(\tR\arelease\x12\x10\n" +
+	"\x03set\x18\x03 \x01(\tR\x03set\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x1b\n" +
+	"\treplay_id\x18\x05 \x01(\tR\breplayId\x121\n" +
+	"\x05flips\x18\x06 \x03(\v2\x1b.retrial.gate.v1.WaivedFlipR\x05flips\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\x12\x1d\n" +
+	"\n" +
+	"granted_by\x18\b \x01(\tR\tgrantedBy\x129\n" +
+	"\n" +
+	"granted_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\x129\n" +
+	"\n" +
+	"expires_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1d\n" +
+	"\n" +
+	"revoked_by\x18\v \x01(\tR\trevokedBy\x129\n" +
+	"\n" +
+	"revoked_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\"t\n" +
+	"\n" +
+	"WaivedFlip\x12\x1d\n" +
+	"\n" +
+	"fixture_id\x18\x01 \x01(\tR\tfixtureId\x12\x1f\n" +
+	"\vnew_verdict\x18\x02 \x01(\tR\n" +
+	"newVerdict\x12&\n" +
+	"\x0fnew_reason_code\x18\x03 \x01(\tR\rnewReasonCode\"\xe3\x01\n" +
+	"\x12GrantWaiverRequest\x12\x18\n" +
 	"\arelease\x18\x01 \x01(\tR\arelease\x12\x10\n" +
-	"\x03set\x18\x02 \x01(\tR\x03set\x12/\n" +
-	"\x06status\x18\x03 \x01(\x0e2\x17.retrial.gate.v1.StatusR\x06status\x12.\n" +
-	"\x06causes\x18\x04 \x03(\v2\x16.retrial.gate.v1.CauseR\x06causes\x125\n" +
-	"\bdecision\x18\x05 \x01(\v2\x19.retrial.gate.v1.DecisionR\bdecision\x12%\n" +
-	"\x0enewest_version\x18\x06 \x01(\x04R\rnewestVersion\"~\n" +
+	"\x03set\x18\x02 \x01(\tR\x03set\x12\x1b\n" +
+	"\treplay_id\x18\x03 \x01(\tR\breplayId\x121\n" +
+	"\x05flips\x18\x04 \x03(\v2\x1b.retrial.gate.v1.WaivedFlipR\x05flips\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x129\n" +
+	"\n" +
+	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"F\n" +
+	"\x13GrantWaiverResponse\x12/\n" +
+	"\x06waiver\x18\x01 \x01(\v2\x17.retrial.gate.v1.WaiverR\x06waiver\"2\n" +
+	"\x13RevokeWaiverRequest\x12\x1b\n" +
+	"\twaiver_id\x18\x01 \x01(\tR\bwaiverId\"G\n" +
+	"\x14RevokeWaiverResponse\x12/\n" +
+	"\x06waiver\x18\x01 \x01(\v2\x17.retrial.gate.v1.WaiverR\x06waiver\"|\n" +
+	"\x12ListWaiversRequest\x12\x18\n" +
+	"\arelease\x18\x01 \x01(\tR\arelease\x12\x10\n" +
+	"\x03set\x18\x02 \x01(\tR\x03set\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"p\n" +
+	"\x13ListWaiversResponse\x121\n" +
+	"\awaivers\x18\x01 \x03(\v2\x17.retrial.gate.v1.WaiverR\awaivers\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"C\n" +
+	"\x15AttestDecisionRequest\x12\x18\n" +
+	"\arelease\x18\x01 \x01(\tR\arelease\x12\x10\n" +
+	"\x03set\x18\x02 \x01(\tR\x03set\"4\n" +
+	"\x16AttestDecisionResponse\x12\x1a\n" +
+	"\benvelope\x18\x01 \x01(\fR\benvelope\"~\n" +
 	"\x14ListDecisionsRequest\x12\x10\n" +
 	"\x03set\x18\x01 \x01(\tR\x03set\x12\x18\n" +
 	"\arelease\x18\x02 \x01(\tR\arelease\x12\x1b\n" +
@@ -1317,10 +2478,15 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\x12STATUS_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vSTATUS_PASS\x10\x01\x12\x10\n" +
 	"\fSTATUS_BLOCK\x10\x02\x12\x12\n" +
-	"\x0eSTATUS_UNKNOWN\x10\x032\xcd\x01\n" +
+	"\x0eSTATUS_UNKNOWN\x10\x032\x97\x05\n" +
 	"\vGateService\x12^\n" +
-	"\rGetGateStatus\x12%.retrial.gate.v1.GetGateStatusRequest\x1a&.retrial.gate.v1.GetGateStatusResponse\x12^\n" +
-	"\rListDecisions\x12%.retrial.gate.v1.ListDecisionsRequest\x1a&.retrial.gate.v1.ListDecisionsResponseB\xb9\x01\n" +
+	"\rGetGateStatus\x12%.retrial.gate.v1.GetGateStatusRequest\x1a&.retrial.gate.v1.GetGateStatusResponse\x12T\n" +
+	"\tWatchGate\x12!.retrial.gate.v1.WatchGateRequest\x1a\".retrial.gate.v1.WatchGateResponse0\x01\x12^\n" +
+	"\rListDecisions\x12%.retrial.gate.v1.ListDecisionsRequest\x1a&.retrial.gate.v1.ListDecisionsResponse\x12X\n" +
+	"\vGrantWaiver\x12#.retrial.gate.v1.GrantWaiverRequest\x1a$.retrial.gate.v1.GrantWaiverResponse\x12[\n" +
+	"\fRevokeWaiver\x12$.retrial.gate.v1.RevokeWaiverRequest\x1a%.retrial.gate.v1.RevokeWaiverResponse\x12X\n" +
+	"\vListWaivers\x12#.retrial.gate.v1.ListWaiversRequest\x1a$.retrial.gate.v1.ListWaiversResponse\x12a\n" +
+	"\x0eAttestDecision\x12&.retrial.gate.v1.AttestDecisionRequest\x1a'.retrial.gate.v1.AttestDecisionResponseB\xb9\x01\n" +
 	"\x13com.retrial.gate.v1B\tGateProtoP\x01Z9github.com/retrial-dev/retrial/gen/retrial/gate/v1;gatev1\xa2\x02\x03RGX\xaa\x02\x0fRetrial.Gate.V1\xca\x02\x0fRetrial\\Gate\\V1\xe2\x02\x1bRetrial\\Gate\\V1\\GPBMetadata\xea\x02\x11Retrial::Gate::V1b\x06proto3"
 
 var (
@@ -1336,56 +2502,103 @@ func file_retrial_gate_v1_gate_proto_rawDescGZIP() []byte {
 }
 
 var file_retrial_gate_v1_gate_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_retrial_gate_v1_gate_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_retrial_gate_v1_gate_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_retrial_gate_v1_gate_proto_goTypes = []any{
-	(Ruling)(0),                   // 0: retrial.gate.v1.Ruling
-	(Severity)(0),                 // 1: retrial.gate.v1.Severity
-	(Status)(0),                   // 2: retrial.gate.v1.Status
-	(*Outcome)(nil),               // 3: retrial.gate.v1.Outcome
-	(*Finding)(nil),               // 4: retrial.gate.v1.Finding
-	(*ShownInput)(nil),            // 5: retrial.gate.v1.ShownInput
-	(*Cause)(nil),                 // 6: retrial.gate.v1.Cause
-	(*CheckerIdentity)(nil),       // 7: retrial.gate.v1.CheckerIdentity
-	(*OutcomePair)(nil),           // 8: retrial.gate.v1.OutcomePair
-	(*Decision)(nil),              // 9: retrial.gate.v1.Decision
-	(*GetGateStatusRequest)(nil),  // 10: retrial.gate.v1.GetGateStatusRequest
-	(*GetGateStatusResponse)(nil), // 11: retrial.gate.v1.GetGateStatusResponse
-	(*ListDecisionsRequest)(nil),  // 12: retrial.gate.v1.ListDecisionsRequest
-	(*ListDecisionsResponse)(nil), // 13: retrial.gate.v1.ListDecisionsResponse
-	nil,                           // 14: retrial.gate.v1.CheckerIdentity.ParametersEntry
-	nil,                           // 15: retrial.gate.v1.Decision.FlipsByClassEntry
-	(*Policy)(nil),                // 16: retrial.gate.v1.Policy
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(Ruling)(0),                    // 0: retrial.gate.v1.Ruling
+	(Severity)(0),                  // 1: retrial.gate.v1.Severity
+	(Status)(0),                    // 2: retrial.gate.v1.Status
+	(*Outcome)(nil),                // 3: retrial.gate.v1.Outcome
+	(*Finding)(nil),                // 4: retrial.gate.v1.Finding
+	(*ShownInput)(nil),             // 5: retrial.gate.v1.ShownInput
+	(*Cause)(nil),                  // 6: retrial.gate.v1.Cause
+	(*CheckerIdentity)(nil),        // 7: retrial.gate.v1.CheckerIdentity
+	(*OutcomePair)(nil),            // 8: retrial.gate.v1.OutcomePair
+	(*Decision)(nil),               // 9: retrial.gate.v1.Decision
+	(*Evidence)(nil),               // 10: retrial.gate.v1.Evidence
+	(*GetGateStatusRequest)(nil),   // 11: retrial.gate.v1.GetGateStatusRequest
+	(*GetGateStatusResponse)(nil),  // 12: retrial.gate.v1.GetGateStatusResponse
+	(*SetStanding)(nil),            // 13: retrial.gate.v1.SetStanding
+	(*WatchGateRequest)(nil),       // 14: retrial.gate.v1.WatchGateRequest
+	(*WatchGateResponse)(nil),      // 15: retrial.gate.v1.WatchGateResponse
+	(*Waiver)(nil),                 // 16: retrial.gate.v1.Waiver
+	(*WaivedFlip)(nil),             // 17: retrial.gate.v1.WaivedFlip
+	(*GrantWaiverRequest)(nil),     // 18: retrial.gate.v1.GrantWaiverRequest
+	(*GrantWaiverResponse)(nil),    // 19: retrial.gate.v1.GrantWaiverResponse
+	(*RevokeWaiverRequest)(nil),    // 20: retrial.gate.v1.RevokeWaiverRequest
+	(*RevokeWaiverResponse)(nil),   // 21: retrial.gate.v1.RevokeWaiverResponse
+	(*ListWaiversRequest)(nil),     // 22: retrial.gate.v1.ListWaiversRequest
+	(*ListWaiversResponse)(nil),    // 23: retrial.gate.v1.ListWaiversResponse
+	(*AttestDecisionRequest)(nil),  // 24: retrial.gate.v1.AttestDecisionRequest
+	(*AttestDecisionResponse)(nil), // 25: retrial.gate.v1.AttestDecisionResponse
+	(*ListDecisionsRequest)(nil),   // 26: retrial.gate.v1.ListDecisionsRequest
+	(*ListDecisionsResponse)(nil),  // 27: retrial.gate.v1.ListDecisionsResponse
+	nil,                            // 28: retrial.gate.v1.CheckerIdentity.ParametersEntry
+	nil,                            // 29: retrial.gate.v1.Decision.FlipsByClassEntry
+	(*Policy)(nil),                 // 30: retrial.gate.v1.Policy
+	(*timestamppb.Timestamp)(nil),  // 31: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 32: google.protobuf.Duration
+	(*v1.InclusionProof)(nil),      // 33: retrial.log.v1.InclusionProof
 }
 var file_retrial_gate_v1_gate_proto_depIdxs = []int32{
 	1,  // 0: retrial.gate.v1.Finding.severity:type_name -> retrial.gate.v1.Severity
 	3,  // 1: retrial.gate.v1.Finding.old:type_name -> retrial.gate.v1.Outcome
 	3,  // 2: retrial.gate.v1.Finding.new:type_name -> retrial.gate.v1.Outcome
 	5,  // 3: retrial.gate.v1.Finding.inputs:type_name -> retrial.gate.v1.ShownInput
-	14, // 4: retrial.gate.v1.CheckerIdentity.parameters:type_name -> retrial.gate.v1.CheckerIdentity.ParametersEntry
+	28, // 4: retrial.gate.v1.CheckerIdentity.parameters:type_name -> retrial.gate.v1.CheckerIdentity.ParametersEntry
 	0,  // 5: retrial.gate.v1.Decision.ruling:type_name -> retrial.gate.v1.Ruling
 	6,  // 6: retrial.gate.v1.Decision.causes:type_name -> retrial.gate.v1.Cause
-	15, // 7: retrial.gate.v1.Decision.flips_by_class:type_name -> retrial.gate.v1.Decision.FlipsByClassEntry
+	29, // 7: retrial.gate.v1.Decision.flips_by_class:type_name -> retrial.gate.v1.Decision.FlipsByClassEntry
 	8,  // 8: retrial.gate.v1.Decision.flips_by_outcome:type_name -> retrial.gate.v1.OutcomePair
 	4,  // 9: retrial.gate.v1.Decision.findings:type_name -> retrial.gate.v1.Finding
-	16, // 10: retrial.gate.v1.Decision.policy:type_name -> retrial.gate.v1.Policy
+	30, // 10: retrial.gate.v1.Decision.policy:type_name -> retrial.gate.v1.Policy
 	7,  // 11: retrial.gate.v1.Decision.baseline:type_name -> retrial.gate.v1.CheckerIdentity
 	7,  // 12: retrial.gate.v1.Decision.candidate:type_name -> retrial.gate.v1.CheckerIdentity
-	17, // 13: retrial.gate.v1.Decision.started_at:type_name -> google.protobuf.Timestamp
-	17, // 14: retrial.gate.v1.Decision.decided_at:type_name -> google.protobuf.Timestamp
-	2,  // 15: retrial.gate.v1.GetGateStatusResponse.status:type_name -> retrial.gate.v1.Status
-	6,  // 16: retrial.gate.v1.GetGateStatusResponse.causes:type_name -> retrial.gate.v1.Cause
-	9,  // 17: retrial.gate.v1.GetGateStatusResponse.decision:type_name -> retrial.gate.v1.Decision
-	9,  // 18: retrial.gate.v1.ListDecisionsResponse.decisions:type_name -> retrial.gate.v1.Decision
-	10, // 19: retrial.gate.v1.GateService.GetGateStatus:input_type -> retrial.gate.v1.GetGateStatusRequest
-	12, // 20: retrial.gate.v1.GateService.ListDecisions:input_type -> retrial.gate.v1.ListDecisionsRequest
-	11, // 21: retrial.gate.v1.GateService.GetGateStatus:output_type -> retrial.gate.v1.GetGateStatusResponse
-	13, // 22: retrial.gate.v1.GateService.ListDecisions:output_type -> retrial.gate.v1.ListDecisionsResponse
-	21, // [21:23] is the sub-list for method output_type
-	19, // [19:21] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	31, // 13: retrial.gate.v1.Decision.started_at:type_name -> google.protobuf.Timestamp
+	31, // 14: retrial.gate.v1.Decision.decided_at:type_name -> google.protobuf.Timestamp
+	10, // 15: retrial.gate.v1.Decision.evidence:type_name -> retrial.gate.v1.Evidence
+	31, // 16: retrial.gate.v1.GetGateStatusRequest.as_of:type_name -> google.protobuf.Timestamp
+	2,  // 17: retrial.gate.v1.GetGateStatusResponse.status:type_name -> retrial.gate.v1.Status
+	13, // 18: retrial.gate.v1.GetGateStatusResponse.sets:type_name -> retrial.gate.v1.SetStanding
+	31, // 19: retrial.gate.v1.GetGateStatusResponse.as_of:type_name -> google.protobuf.Timestamp
+	6,  // 20: retrial.gate.v1.GetGateStatusResponse.causes:type_name -> retrial.gate.v1.Cause
+	2,  // 21: retrial.gate.v1.SetStanding.status:type_name -> retrial.gate.v1.Status
+	6,  // 22: retrial.gate.v1.SetStanding.causes:type_name -> retrial.gate.v1.Cause
+	9,  // 23: retrial.gate.v1.SetStanding.decision:type_name -> retrial.gate.v1.Decision
+	32, // 24: retrial.gate.v1.SetStanding.age:type_name -> google.protobuf.Duration
+	31, // 25: retrial.gate.v1.SetStanding.evidence_expires_at:type_name -> google.protobuf.Timestamp
+	16, // 26: retrial.gate.v1.SetStanding.waivers:type_name -> retrial.gate.v1.Waiver
+	33, // 27: retrial.gate.v1.SetStanding.proof:type_name -> retrial.log.v1.InclusionProof
+	2,  // 28: retrial.gate.v1.WatchGateResponse.previous:type_name -> retrial.gate.v1.Status
+	12, // 29: retrial.gate.v1.WatchGateResponse.current:type_name -> retrial.gate.v1.GetGateStatusResponse
+	17, // 30: retrial.gate.v1.Waiver.flips:type_name -> retrial.gate.v1.WaivedFlip
+	31, // 31: retrial.gate.v1.Waiver.granted_at:type_name -> google.protobuf.Timestamp
+	31, // 32: retrial.gate.v1.Waiver.expires_at:type_name -> google.protobuf.Timestamp
+	31, // 33: retrial.gate.v1.Waiver.revoked_at:type_name -> google.protobuf.Timestamp
+	17, // 34: retrial.gate.v1.GrantWaiverRequest.flips:type_name -> retrial.gate.v1.WaivedFlip
+	31, // 35: retrial.gate.v1.GrantWaiverRequest.expires_at:type_name -> google.protobuf.Timestamp
+	16, // 36: retrial.gate.v1.GrantWaiverResponse.waiver:type_name -> retrial.gate.v1.Waiver
+	16, // 37: retrial.gate.v1.RevokeWaiverResponse.waiver:type_name -> retrial.gate.v1.Waiver
+	16, // 38: retrial.gate.v1.ListWaiversResponse.waivers:type_name -> retrial.gate.v1.Waiver
+	9,  // 39: retrial.gate.v1.ListDecisionsResponse.decisions:type_name -> retrial.gate.v1.Decision
+	11, // 40: retrial.gate.v1.GateService.GetGateStatus:input_type -> retrial.gate.v1.GetGateStatusRequest
+	14, // 41: retrial.gate.v1.GateService.WatchGate:input_type -> retrial.gate.v1.WatchGateRequest
+	26, // 42: retrial.gate.v1.GateService.ListDecisions:input_type -> retrial.gate.v1.ListDecisionsRequest
+	18, // 43: retrial.gate.v1.GateService.GrantWaiver:input_type -> retrial.gate.v1.GrantWaiverRequest
+	20, // 44: retrial.gate.v1.GateService.RevokeWaiver:input_type -> retrial.gate.v1.RevokeWaiverRequest
+	22, // 45: retrial.gate.v1.GateService.ListWaivers:input_type -> retrial.gate.v1.ListWaiversRequest
+	24, // 46: retrial.gate.v1.GateService.AttestDecision:input_type -> retrial.gate.v1.AttestDecisionRequest
+	12, // 47: retrial.gate.v1.GateService.GetGateStatus:output_type -> retrial.gate.v1.GetGateStatusResponse
+	15, // 48: retrial.gate.v1.GateService.WatchGate:output_type -> retrial.gate.v1.WatchGateResponse
+	27, // 49: retrial.gate.v1.GateService.ListDecisions:output_type -> retrial.gate.v1.ListDecisionsResponse
+	19, // 50: retrial.gate.v1.GateService.GrantWaiver:output_type -> retrial.gate.v1.GrantWaiverResponse
+	21, // 51: retrial.gate.v1.GateService.RevokeWaiver:output_type -> retrial.gate.v1.RevokeWaiverResponse
+	23, // 52: retrial.gate.v1.GateService.ListWaivers:output_type -> retrial.gate.v1.ListWaiversResponse
+	25, // 53: retrial.gate.v1.GateService.AttestDecision:output_type -> retrial.gate.v1.AttestDecisionResponse
+	47, // [47:54] is the sub-list for method output_type
+	40, // [40:47] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_retrial_gate_v1_gate_proto_init() }
@@ -1400,7 +2613,7 @@ func file_retrial_gate_v1_gate_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_retrial_gate_v1_gate_proto_rawDesc), len(file_retrial_gate_v1_gate_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   13,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,8 +21,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	GateService_GetGateStatus_FullMethodName = "/retrial.gate.v1.GateService/GetGateStatus"
-	GateService_ListDecisions_FullMethodName = "/retrial.gate.v1.GateService/ListDecisions"
+	GateService_GetGateStatus_FullMethodName  = "/retrial.gate.v1.GateService/GetGateStatus"
+	GateService_WatchGate_FullMethodName      = "/retrial.gate.v1.GateService/WatchGate"
+	GateService_ListDecisions_FullMethodName  = "/retrial.gate.v1.GateService/ListDecisions"
+	GateService_GrantWaiver_FullMethodName    = "/retrial.gate.v1.GateService/GrantWaiver"
+	GateService_RevokeWaiver_FullMethodName   = "/retrial.gate.v1.GateService/RevokeWaiver"
+	GateService_ListWaivers_FullMethodName    = "/retrial.gate.v1.GateService/ListWaivers"
+	GateService_AttestDecision_FullMethodName = "/retrial.gate.v1.GateService/AttestDecision"
 )
 
 // GateServiceClient is the client API for GateService service.
@@ -31,14 +36,36 @@ const (
 //
 // GateService answers whether a release may go out, from recorded decisions and never from their absence.
 type GateServiceClient interface {
-	// GetGateStatus returns the standing of a release for a set.
+	// GetGateStatus returns the standing of a release for each set, and for all of them together.
 	//
 	// A release that was never tried is STATUS_UNKNOWN, in a successful call. So is one whose newest replay has not
-	// ended, came to no decision, was made on another version of the set than the newest, or passed by another policy
-	// than the set's own. Nothing but STATUS_PASS is a pass.
+	// ended, came to no decision, was made on another version of the set than the newest, passed by another policy than the
+	// set's own, or is older than that policy lets evidence be; and one whose set has a newest version that lacks its
+	// approval. Nothing but STATUS_PASS is a pass.
+	//
+	// INVALID_ARGUMENT for a missing release, and for an instant that has not come yet.
 	GetGateStatus(ctx context.Context, in *GetGateStatusRequest, opts ...grpc.CallOption) (*GetGateStatusResponse, error)
+	// WatchGate streams the standing of a release: as it is now, and then each time that the status, the causes or the
+	// decision of a set change.
+	WatchGate(ctx context.Context, in *WatchGateRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchGateResponse], error)
 	// ListDecisions lists recorded decisions, newest first.
 	ListDecisions(ctx context.Context, in *ListDecisionsRequest, opts ...grpc.CallOption) (*ListDecisionsResponse, error)
+	// GrantWaiver lets one release out over named flips of its newest decision, until an instant. It is for those who
+	// cannot submit runs, and needs a server that knows its callers.
+	//
+	// Errors: FAILED_PRECONDITION where the newest decision does not block, where something else than flips blocks it, or
+	// where the waiver does not name exactly the flips that block; INVALID_ARGUMENT for a missing reason, or for an
+	// instant that is past or over 30 days away.
+	GrantWaiver(ctx context.Context, in *GrantWaiverRequest, opts ...grpc.CallOption) (*GrantWaiverResponse, error)
+	// RevokeWaiver ends a waiver at once. NOT_FOUND for an unknown id, FAILED_PRECONDITION for one that has ended.
+	RevokeWaiver(ctx context.Context, in *RevokeWaiverRequest, opts ...grpc.CallOption) (*RevokeWaiverResponse, error)
+	// ListWaivers lists waivers, newest first, those that have ended as well.
+	ListWaivers(ctx context.Context, in *ListWaiversRequest, opts ...grpc.CallOption) (*ListWaiversResponse, error)
+	// AttestDecision returns the newest decision of a release on a set as an in-toto statement (predicate
+	// https://in-toto.io/attestation/test-result/v0.1) in a DSSE envelope that the server has signed.
+	//
+	// FAILED_PRECONDITION where the standing is unknown: there is nothing to attest.
+	AttestDecision(ctx context.Context, in *AttestDecisionRequest, opts ...grpc.CallOption) (*AttestDecisionResponse, error)
 }
 
 type gateServiceClient struct {
@@ -59,10 +86,69 @@ func (c *gateServiceClient) GetGateStatus(ctx context.Context, in *GetGateStatus
 	return out, nil
 }
 
+func (c *gateServiceClient) WatchGate(ctx context.Context, in *WatchGateRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchGateResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &GateService_ServiceDesc.Streams[0], GateService_WatchGate_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchGateRequest, WatchGateResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type GateService_WatchGateClient = grpc.ServerStreamingClient[WatchGateResponse]
+
 func (c *gateServiceClient) ListDecisions(ctx context.Context, in *ListDecisionsRequest, opts ...grpc.CallOption) (*ListDecisionsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListDecisionsResponse)
 	err := c.cc.Invoke(ctx, GateService_ListDecisions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *gateServiceClient) GrantWaiver(ctx context.Context, in *GrantWaiverRequest, opts ...grpc.CallOption) (*GrantWaiverResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GrantWaiverResponse)
+	err := c.cc.Invoke(ctx, GateService_GrantWaiver_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *gateServiceClient) RevokeWaiver(ctx context.Context, in *RevokeWaiverRequest, opts ...grpc.CallOption) (*RevokeWaiverResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RevokeWaiverResponse)
+	err := c.cc.Invoke(ctx, GateService_RevokeWaiver_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *gateServiceClient) ListWaivers(ctx context.Context, in *ListWaiversRequest, opts ...grpc.CallOption) (*ListWaiversResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWaiversResponse)
+	err := c.cc.Invoke(ctx, GateService_ListWaivers_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *gateServiceClient) AttestDecision(ctx context.Context, in *AttestDecisionRequest, opts ...grpc.CallOption) (*AttestDecisionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AttestDecisionResponse)
+	err := c.cc.Invoke(ctx, GateService_AttestDecision_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +161,36 @@ func (c *gateServiceClient) ListDecisions(ctx context.Context, in *ListDecisions
 //
 // GateService answers whether a release may go out, from recorded decisions and never from their absence.
 type GateServiceServer interface {
-	// GetGateStatus returns the standing of a release for a set.
+	// GetGateStatus returns the standing of a release for each set, and for all of them together.
 	//
 	// A release that was never tried is STATUS_UNKNOWN, in a successful call. So is one whose newest replay has not
-	// ended, came to no decision, was made on another version of the set than the newest, or passed by another policy
-	// than the set's own. Nothing but STATUS_PASS is a pass.
+	// ended, came to no decision, was made on another version of the set than the newest, passed by another policy than the
+	// set's own, or is older than that policy lets evidence be; and one whose set has a newest version that lacks its
+	// approval. Nothing but STATUS_PASS is a pass.
+	//
+	// INVALID_ARGUMENT for a missing release, and for an instant that has not come yet.
 	GetGateStatus(context.Context, *GetGateStatusRequest) (*GetGateStatusResponse, error)
+	// WatchGate streams the standing of a release: as it is now, and then each time that the status, the causes or the
+	// decision of a set change.
+	WatchGate(*WatchGateRequest, grpc.ServerStreamingServer[WatchGateResponse]) error
 	// ListDecisions lists recorded decisions, newest first.
 	ListDecisions(context.Context, *ListDecisionsRequest) (*ListDecisionsResponse, error)
+	// GrantWaiver lets one release out over named flips of its newest decision, until an instant. It is for those who
+	// cannot submit runs, and needs a server that knows its callers.
+	//
+	// Errors: FAILED_PRECONDITION where the newest decision does not block, where something else than flips blocks it, or
+	// where the waiver does not name exactly the flips that block; INVALID_ARGUMENT for a missing reason, or for an
+	// instant that is past or over 30 days away.
+	GrantWaiver(context.Context, *GrantWaiverRequest) (*GrantWaiverResponse, error)
+	// RevokeWaiver ends a waiver at once. NOT_FOUND for an unknown id, FAILED_PRECONDITION for one that has ended.
+	RevokeWaiver(context.Context, *RevokeWaiverRequest) (*RevokeWaiverResponse, error)
+	// ListWaivers lists waivers, newest first, those that have ended as well.
+	ListWaivers(context.Context, *ListWaiversRequest) (*ListWaiversResponse, error)
+	// AttestDecision returns the newest decision of a release on a set as an in-toto statement (predicate
+	// https://in-toto.io/attestation/test-result/v0.1) in a DSSE envelope that the server has signed.
+	//
+	// FAILED_PRECONDITION where the standing is unknown: there is nothing to attest.
+	AttestDecision(context.Context, *AttestDecisionRequest) (*AttestDecisionResponse, error)
 	mustEmbedUnimplementedGateServiceServer()
 }
 
@@ -96,8 +204,23 @@ type UnimplementedGateServiceServer struct{}
 func (UnimplementedGateServiceServer) GetGateStatus(context.Context, *GetGateStatusRequest) (*GetGateStatusResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetGateStatus not implemented")
 }
+func (UnimplementedGateServiceServer) WatchGate(*WatchGateRequest, grpc.ServerStreamingServer[WatchGateResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchGate not implemented")
+}
 func (UnimplementedGateServiceServer) ListDecisions(context.Context, *ListDecisionsRequest) (*ListDecisionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDecisions not implemented")
+}
+func (UnimplementedGateServiceServer) GrantWaiver(context.Context, *GrantWaiverRequest) (*GrantWaiverResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GrantWaiver not implemented")
+}
+func (UnimplementedGateServiceServer) RevokeWaiver(context.Context, *RevokeWaiverRequest) (*RevokeWaiverResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RevokeWaiver not implemented")
+}
+func (UnimplementedGateServiceServer) ListWaivers(context.Context, *ListWaiversRequest) (*ListWaiversResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWaivers not implemented")
+}
+func (UnimplementedGateServiceServer) AttestDecision(context.Context, *AttestDecisionRequest) (*AttestDecisionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AttestDecision not implemented")
 }
 func (UnimplementedGateServiceServer) mustEmbedUnimplementedGateServiceServer() {}
 func (UnimplementedGateServiceServer) testEmbeddedByValue()                     {}
@@ -138,6 +261,17 @@ func _GateService_GetGateStatus_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _GateService_WatchGate_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchGateRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(GateServiceServer).WatchGate(m, &grpc.GenericServerStream[WatchGateRequest, WatchGateResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type GateService_WatchGateServer = grpc.ServerStreamingServer[WatchGateResponse]
+
 func _GateService_ListDecisions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListDecisionsRequest)
 	if err := dec(in); err != nil {
@@ -152,6 +286,78 @@ func _GateService_ListDecisions_Handler(srv interface{}, ctx context.Context, de
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(GateServiceServer).ListDecisions(ctx, req.(*ListDecisionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _GateService_GrantWaiver_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GrantWaiverRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GateServiceServer).GrantWaiver(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: GateService_GrantWaiver_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GateServiceServer).GrantWaiver(ctx, req.(*GrantWaiverRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _GateService_RevokeWaiver_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RevokeWaiverRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GateServiceServer).RevokeWaiver(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: GateService_RevokeWaiver_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GateServiceServer).RevokeWaiver(ctx, req.(*RevokeWaiverRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _GateService_ListWaivers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWaiversRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GateServiceServer).ListWaivers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: GateService_ListWaivers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GateServiceServer).ListWaivers(ctx, req.(*ListWaiversRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _GateService_AttestDecision_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AttestDecisionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GateServiceServer).AttestDecision(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: GateService_AttestDecision_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GateServiceServer).AttestDecision(ctx, req.(*AttestDecisionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -171,7 +377,29 @@ var GateService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ListDecisions",
 			Handler:    _GateService_ListDecisions_Handler,
 		},
+		{
+			MethodName: "GrantWaiver",
+			Handler:    _GateService_GrantWaiver_Handler,
+		},
+		{
+			MethodName: "RevokeWaiver",
+			Handler:    _GateService_RevokeWaiver_Handler,
+		},
+		{
+			MethodName: "ListWaivers",
+			Handler:    _GateService_ListWaivers_Handler,
+		},
+		{
+			MethodName: "AttestDecision",
+			Handler:    _GateService_AttestDecision_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchGate",
+			Handler:       _GateService_WatchGate_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "retrial/gate/v1/gate.proto",
 }

@@ -9,6 +9,7 @@ package gatev1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -90,8 +91,13 @@ type Policy struct {
 	AllowlistCap uint32 `protobuf:"varint,3,opt,name=allowlist_cap,json=allowlistCap,proto3" json:"allowlist_cap,omitempty"`
 	// True if a stub that neither checker asked for blocks, rather than being reported.
 	BlockUnusedStubs bool `protobuf:"varint,4,opt,name=block_unused_stubs,json=blockUnusedStubs,proto3" json:"block_unused_stubs,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// How old a decision may be and still count. Optional; for ever.
+	EvidenceMaxAge *durationpb.Duration `protobuf:"bytes,5,opt,name=evidence_max_age,json=evidenceMaxAge,proto3" json:"evidence_max_age,omitempty"`
+	// How many fixtures a version may remove without the approval of a second person, on a server that knows its callers.
+	// Optional; none.
+	FreeRemovals  uint32 `protobuf:"varint,6,opt,name=free_removals,json=freeRemovals,proto3" json:"free_removals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Policy) Reset() {
@@ -150,6 +156,20 @@ func (x *Policy) GetBlockUnusedStubs() bool {
 		return x.BlockUnusedStubs
 	}
 	return false
+}
+
+func (x *Policy) GetEvidenceMaxAge() *durationpb.Duration {
+	if x != nil {
+		return x.EvidenceMaxAge
+	}
+	return nil
+}
+
+func (x *Policy) GetFreeRemovals() uint32 {
+	if x != nil {
+		return x.FreeRemovals
+	}
+	return 0
 }
 
 // AllowlistEntry allows exactly one flip until an instant.
@@ -265,12 +285,14 @@ var File_retrial_gate_v1_policy_proto protoreflect.FileDescriptor
 
 const file_retrial_gate_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	"\x1cretrial/gate/v1/policy.proto\x12\x0fretrial.gate.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x84\x02\n" +
+	"\x1cretrial/gate/v1/policy.proto\x12\x0fretrial.gate.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xee\x02\n" +
 	"\x06Policy\x12/\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1b.retrial.gate.v1.PolicyKindR\x04kind\x12;\n" +
 	"\x06bounds\x18\x02 \x03(\v2#.retrial.gate.v1.Policy.BoundsEntryR\x06bounds\x12#\n" +
 	"\rallowlist_cap\x18\x03 \x01(\rR\fallowlistCap\x12,\n" +
-	"\x12block_unused_stubs\x18\x04 \x01(\bR\x10blockUnusedStubs\x1a9\n" +
+	"\x12block_unused_stubs\x18\x04 \x01(\bR\x10blockUnusedStubs\x12C\n" +
+	"\x10evidence_max_age\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0eevidenceMaxAge\x12#\n" +
+	"\rfree_removals\x18\x06 \x01(\rR\ffreeRemovals\x1a9\n" +
 	"\vBoundsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\rR\x05value:\x028\x01\"\xaa\x02\n" +
@@ -314,17 +336,19 @@ var file_retrial_gate_v1_policy_proto_goTypes = []any{
 	(*Policy)(nil),                // 1: retrial.gate.v1.Policy
 	(*AllowlistEntry)(nil),        // 2: retrial.gate.v1.AllowlistEntry
 	nil,                           // 3: retrial.gate.v1.Policy.BoundsEntry
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 4: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
 }
 var file_retrial_gate_v1_policy_proto_depIdxs = []int32{
 	0, // 0: retrial.gate.v1.Policy.kind:type_name -> retrial.gate.v1.PolicyKind
 	3, // 1: retrial.gate.v1.Policy.bounds:type_name -> retrial.gate.v1.Policy.BoundsEntry
-	4, // 2: retrial.gate.v1.AllowlistEntry.expires_at:type_name -> google.protobuf.Timestamp
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	4, // 2: retrial.gate.v1.Policy.evidence_max_age:type_name -> google.protobuf.Duration
+	5, // 3: retrial.gate.v1.AllowlistEntry.expires_at:type_name -> google.protobuf.Timestamp
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_retrial_gate_v1_policy_proto_init() }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: retrial/registry/v1/registry.proto
 
-// The registry: the checkers that a server knows by name.
+// The registry: the checkers that runs can name, those of the server's configuration and those that come by themselves.
 
 package registryv1
 
@@ -12,6 +12,8 @@ import (
 	v1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -34,6 +36,8 @@ const (
 	Transport_TRANSPORT_LAUNCHED Transport = 1
 	// The server dials it.
 	Transport_TRANSPORT_DIALLED Transport = 2
+	// It has dialled the server, and is called back over that stream.
+	Transport_TRANSPORT_ATTACHED Transport = 3
 )
 
 // Enum value maps for Transport.
@@ -42,11 +46,13 @@ var (
 		0: "TRANSPORT_UNSPECIFIED",
 		1: "TRANSPORT_LAUNCHED",
 		2: "TRANSPORT_DIALLED",
+		3: "TRANSPORT_ATTACHED",
 	}
 	Transport_value = map[string]int32{
 		"TRANSPORT_UNSPECIFIED": 0,
 		"TRANSPORT_LAUNCHED":    1,
 		"TRANSPORT_DIALLED":     2,
+		"TRANSPORT_ATTACHED":    3,
 	}
 )
 
@@ -195,7 +201,9 @@ type RegisteredChecker struct {
 	// How it is reached.
 	Transport Transport `protobuf:"varint,2,opt,name=transport,proto3,enum=retrial.registry.v1.Transport" json:"transport,omitempty"`
 	// The address of a dialled checker. Empty for a launched one: its command is the server's own affair.
-	Address       string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	// The instances that came by themselves, oldest first. Empty for a checker of the configuration.
+	Instances     []*Instance `protobuf:"bytes,4,rep,name=instances,proto3" json:"instances,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -251,6 +259,131 @@ func (x *RegisteredChecker) GetAddress() string {
 	return ""
 }
 
+func (x *RegisteredChecker) GetInstances() []*Instance {
+	if x != nil {
+		return x.Instances
+	}
+	return nil
+}
+
+// Instance is one process of a checker that came by itself.
+type Instance struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id: the server's own, fresh for each instance.
+	InstanceId string `protobuf:"bytes,1,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
+	// How it is reached: attached, or dialled at a registered address.
+	Transport Transport `protobuf:"varint,2,opt,name=transport,proto3,enum=retrial.registry.v1.Transport" json:"transport,omitempty"`
+	// The address of a registered instance.
+	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	// The checker's name, version and build digest, as it reports them.
+	CheckerName string `protobuf:"bytes,4,opt,name=checker_name,json=checkerName,proto3" json:"checker_name,omitempty"`
+	// The checker's version.
+	Version string `protobuf:"bytes,5,opt,name=version,proto3" json:"version,omitempty"`
+	// The checker's build digest.
+	BuildDigest string `protobuf:"bytes,6,opt,name=build_digest,json=buildDigest,proto3" json:"build_digest,omitempty"`
+	// Who brought it.
+	BroughtBy string `protobuf:"bytes,7,opt,name=brought_by,json=broughtBy,proto3" json:"brought_by,omitempty"`
+	// Since when it can be named.
+	Since *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=since,proto3" json:"since,omitempty"`
+	// When its lease ends. Absent for an attached instance: its stream is its lease.
+	LeaseExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=lease_expires_at,json=leaseExpiresAt,proto3" json:"lease_expires_at,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Instance) Reset() {
+	*x = Instance{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Instance) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Instance) ProtoMessage() {}
+
+func (x *Instance) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Instance.ProtoReflect.Descriptor instead.
+func (*Instance) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Instance) GetInstanceId() string {
+	if x != nil {
+		return x.InstanceId
+	}
+	return ""
+}
+
+func (x *Instance) GetTransport() Transport {
+	if x != nil {
+		return x.Transport
+	}
+	return Transport_TRANSPORT_UNSPECIFIED
+}
+
+func (x *Instance) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Instance) GetCheckerName() string {
+	if x != nil {
+		return x.CheckerName
+	}
+	return ""
+}
+
+func (x *Instance) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Instance) GetBuildDigest() string {
+	if x != nil {
+		return x.BuildDigest
+	}
+	return ""
+}
+
+func (x *Instance) GetBroughtBy() string {
+	if x != nil {
+		return x.BroughtBy
+	}
+	return ""
+}
+
+func (x *Instance) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *Instance) GetLeaseExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LeaseExpiresAt
+	}
+	return nil
+}
+
 // DescribeCheckerRequest names a checker.
 type DescribeCheckerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -262,7 +395,7 @@ type DescribeCheckerRequest struct {
 
 func (x *DescribeCheckerRequest) Reset() {
 	*x = DescribeCheckerRequest{}
-	mi := &file_retrial_registry_v1_registry_proto_msgTypes[3]
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -274,7 +407,7 @@ func (x *DescribeCheckerRequest) String() string {
 func (*DescribeCheckerRequest) ProtoMessage() {}
 
 func (x *DescribeCheckerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_retrial_registry_v1_registry_proto_msgTypes[3]
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -287,7 +420,7 @@ func (x *DescribeCheckerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeCheckerRequest.ProtoReflect.Descriptor instead.
 func (*DescribeCheckerRequest) Descriptor() ([]byte, []int) {
-	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{3}
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DescribeCheckerRequest) GetName() string {
@@ -310,7 +443,7 @@ type DescribeCheckerResponse struct {
 
 func (x *DescribeCheckerResponse) Reset() {
 	*x = DescribeCheckerResponse{}
-	mi := &file_retrial_registry_v1_registry_proto_msgTypes[4]
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -322,7 +455,7 @@ func (x *DescribeCheckerResponse) String() string {
 func (*DescribeCheckerResponse) ProtoMessage() {}
 
 func (x *DescribeCheckerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_retrial_registry_v1_registry_proto_msgTypes[4]
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -335,7 +468,7 @@ func (x *DescribeCheckerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeCheckerResponse.ProtoReflect.Descriptor instead.
 func (*DescribeCheckerResponse) Descriptor() ([]byte, []int) {
-	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{4}
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DescribeCheckerResponse) GetChecker() *RegisteredChecker {
@@ -352,34 +485,640 @@ func (x *DescribeCheckerResponse) GetDescription() *v1.DescribeResponse {
 	return nil
 }
 
+// AttachRequest is one part of an attached checker's side of the tunnel.
+type AttachRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The part. Required.
+	//
+	// Types that are valid to be assigned to Part:
+	//
+	//	*AttachRequest_Hello
+	//	*AttachRequest_Data
+	Part          isAttachRequest_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttachRequest) Reset() {
+	*x = AttachRequest{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachRequest) ProtoMessage() {}
+
+func (x *AttachRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachRequest.ProtoReflect.Descriptor instead.
+func (*AttachRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *AttachRequest) GetPart() isAttachRequest_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetHello() *AttachHello {
+	if x != nil {
+		if x, ok := x.Part.(*AttachRequest_Hello); ok {
+			return x.Hello
+		}
+	}
+	return nil
+}
+
+func (x *AttachRequest) GetData() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*AttachRequest_Data); ok {
+			return x.Data
+		}
+	}
+	return nil
+}
+
+type isAttachRequest_Part interface {
+	isAttachRequest_Part()
+}
+
+type AttachRequest_Hello struct {
+	// The first part, and only the first.
+	Hello *AttachHello `protobuf:"bytes,1,opt,name=hello,proto3,oneof"`
+}
+
+type AttachRequest_Data struct {
+	// Bytes of the connection, at most 64 KiB.
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3,oneof"`
+}
+
+func (*AttachRequest_Hello) isAttachRequest_Part() {}
+
+func (*AttachRequest_Data) isAttachRequest_Part() {}
+
+// AttachHello says under which name a checker wants to be known.
+type AttachHello struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name. Required; at most 128 bytes.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttachHello) Reset() {
+	*x = AttachHello{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachHello) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachHello) ProtoMessage() {}
+
+func (x *AttachHello) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachHello.ProtoReflect.Descriptor instead.
+func (*AttachHello) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *AttachHello) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// AttachResponse is one part of the server's side of the tunnel.
+type AttachResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The part.
+	//
+	// Types that are valid to be assigned to Part:
+	//
+	//	*AttachResponse_Attached
+	//	*AttachResponse_Data
+	Part          isAttachResponse_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttachResponse) Reset() {
+	*x = AttachResponse{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttachResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttachResponse) ProtoMessage() {}
+
+func (x *AttachResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttachResponse.ProtoReflect.Descriptor instead.
+func (*AttachResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *AttachResponse) GetPart() isAttachResponse_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *AttachResponse) GetAttached() *Attached {
+	if x != nil {
+		if x, ok := x.Part.(*AttachResponse_Attached); ok {
+			return x.Attached
+		}
+	}
+	return nil
+}
+
+func (x *AttachResponse) GetData() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*AttachResponse_Data); ok {
+			return x.Data
+		}
+	}
+	return nil
+}
+
+type isAttachResponse_Part interface {
+	isAttachResponse_Part()
+}
+
+type AttachResponse_Attached struct {
+	// From here on the checker can be named. Sent once, somewhere among the data.
+	Attached *Attached `protobuf:"bytes,1,opt,name=attached,proto3,oneof"`
+}
+
+type AttachResponse_Data struct {
+	// Bytes of the connection, at most 64 KiB.
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3,oneof"`
+}
+
+func (*AttachResponse_Attached) isAttachResponse_Part() {}
+
+func (*AttachResponse_Data) isAttachResponse_Part() {}
+
+// Attached says that a checker can be named.
+type Attached struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance as the registry lists it.
+	Instance      *Instance `protobuf:"bytes,1,opt,name=instance,proto3" json:"instance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Attached) Reset() {
+	*x = Attached{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Attached) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Attached) ProtoMessage() {}
+
+func (x *Attached) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Attached.ProtoReflect.Descriptor instead.
+func (*Attached) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Attached) GetInstance() *Instance {
+	if x != nil {
+		return x.Instance
+	}
+	return nil
+}
+
+// RegisterRequest offers a checker that listens.
+type RegisterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name under which runs can name it. Required; at most 128 bytes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Where it listens, such as "10.0.0.7:9000". Required.
+	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	// How long the lease lasts unless it is renewed. Optional; 1 min, at least 1 s, at most 1 h.
+	Ttl           *durationpb.Duration `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RegisterRequest) Reset() {
+	*x = RegisterRequest{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RegisterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RegisterRequest) ProtoMessage() {}
+
+func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RegisterRequest.ProtoReflect.Descriptor instead.
+func (*RegisterRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RegisterRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RegisterRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *RegisterRequest) GetTtl() *durationpb.Duration {
+	if x != nil {
+		return x.Ttl
+	}
+	return nil
+}
+
+// RegisterResponse is a lease.
+type RegisterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The secret that renews and ends the lease.
+	LeaseId string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	// The instance as the registry lists it.
+	Instance      *Instance `protobuf:"bytes,2,opt,name=instance,proto3" json:"instance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RegisterResponse) Reset() {
+	*x = RegisterResponse{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RegisterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RegisterResponse) ProtoMessage() {}
+
+func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RegisterResponse.ProtoReflect.Descriptor instead.
+func (*RegisterResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RegisterResponse) GetLeaseId() string {
+	if x != nil {
+		return x.LeaseId
+	}
+	return ""
+}
+
+func (x *RegisterResponse) GetInstance() *Instance {
+	if x != nil {
+		return x.Instance
+	}
+	return nil
+}
+
+// RenewLeaseRequest names a lease.
+type RenewLeaseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lease. Required.
+	LeaseId       string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenewLeaseRequest) Reset() {
+	*x = RenewLeaseRequest{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenewLeaseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenewLeaseRequest) ProtoMessage() {}
+
+func (x *RenewLeaseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenewLeaseRequest.ProtoReflect.Descriptor instead.
+func (*RenewLeaseRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *RenewLeaseRequest) GetLeaseId() string {
+	if x != nil {
+		return x.LeaseId
+	}
+	return ""
+}
+
+// RenewLeaseResponse is the renewed lease.
+type RenewLeaseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance as the registry lists it.
+	Instance      *Instance `protobuf:"bytes,1,opt,name=instance,proto3" json:"instance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenewLeaseResponse) Reset() {
+	*x = RenewLeaseResponse{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenewLeaseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenewLeaseResponse) ProtoMessage() {}
+
+func (x *RenewLeaseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenewLeaseResponse.ProtoReflect.Descriptor instead.
+func (*RenewLeaseResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RenewLeaseResponse) GetInstance() *Instance {
+	if x != nil {
+		return x.Instance
+	}
+	return nil
+}
+
+// DeregisterRequest names a lease.
+type DeregisterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lease. Required.
+	LeaseId       string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeregisterRequest) Reset() {
+	*x = DeregisterRequest{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeregisterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeregisterRequest) ProtoMessage() {}
+
+func (x *DeregisterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeregisterRequest.ProtoReflect.Descriptor instead.
+func (*DeregisterRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DeregisterRequest) GetLeaseId() string {
+	if x != nil {
+		return x.LeaseId
+	}
+	return ""
+}
+
+// DeregisterResponse says that a lease has ended.
+type DeregisterResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeregisterResponse) Reset() {
+	*x = DeregisterResponse{}
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeregisterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeregisterResponse) ProtoMessage() {}
+
+func (x *DeregisterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_registry_v1_registry_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeregisterResponse.ProtoReflect.Descriptor instead.
+func (*DeregisterResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_registry_v1_registry_proto_rawDescGZIP(), []int{15}
+}
+
 var File_retrial_registry_v1_registry_proto protoreflect.FileDescriptor
 
 const file_retrial_registry_v1_registry_proto_rawDesc = "" +
 	"\n" +
-	"\"retrial/registry/v1/registry.proto\x12\x13retrial.registry.v1\x1a retrial/checker/v1/checker.proto\"Q\n" +
+	"\"retrial/registry/v1/registry.proto\x12\x13retrial.registry.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a retrial/checker/v1/checker.proto\"Q\n" +
 	"\x13ListCheckersRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\"\x82\x01\n" +
 	"\x14ListCheckersResponse\x12B\n" +
 	"\bcheckers\x18\x01 \x03(\v2&.retrial.registry.v1.RegisteredCheckerR\bcheckers\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x7f\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbc\x01\n" +
 	"\x11RegisteredChecker\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12<\n" +
 	"\ttransport\x18\x02 \x01(\x0e2\x1e.retrial.registry.v1.TransportR\ttransport\x12\x18\n" +
-	"\aaddress\x18\x03 \x01(\tR\aaddress\",\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12;\n" +
+	"\tinstances\x18\x04 \x03(\v2\x1d.retrial.registry.v1.InstanceR\tinstances\"\xfa\x02\n" +
+	"\bInstance\x12\x1f\n" +
+	"\vinstance_id\x18\x01 \x01(\tR\n" +
+	"instanceId\x12<\n" +
+	"\ttransport\x18\x02 \x01(\x0e2\x1e.retrial.registry.v1.TransportR\ttransport\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12!\n" +
+	"\fchecker_name\x18\x04 \x01(\tR\vcheckerName\x12\x18\n" +
+	"\aversion\x18\x05 \x01(\tR\aversion\x12!\n" +
+	"\fbuild_digest\x18\x06 \x01(\tR\vbuildDigest\x12\x1d\n" +
+	"\n" +
+	"brought_by\x18\a \x01(\tR\tbroughtBy\x120\n" +
+	"\x05since\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12D\n" +
+	"\x10lease_expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseExpiresAt\",\n" +
 	"\x16DescribeCheckerRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\xa3\x01\n" +
 	"\x17DescribeCheckerResponse\x12@\n" +
 	"\achecker\x18\x01 \x01(\v2&.retrial.registry.v1.RegisteredCheckerR\achecker\x12F\n" +
-	"\vdescription\x18\x02 \x01(\v2$.retrial.checker.v1.DescribeResponseR\vdescription*U\n" +
+	"\vdescription\x18\x02 \x01(\v2$.retrial.checker.v1.DescribeResponseR\vdescription\"g\n" +
+	"\rAttachRequest\x128\n" +
+	"\x05hello\x18\x01 \x01(\v2 .retrial.registry.v1.AttachHelloH\x00R\x05hello\x12\x14\n" +
+	"\x04data\x18\x02 \x01(\fH\x00R\x04dataB\x06\n" +
+	"\x04part\"!\n" +
+	"\vAttachHello\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"k\n" +
+	"\x0eAttachResponse\x12;\n" +
+	"\battached\x18\x01 \x01(\v2\x1d.retrial.registry.v1.AttachedH\x00R\battached\x12\x14\n" +
+	"\x04data\x18\x02 \x01(\fH\x00R\x04dataB\x06\n" +
+	"\x04part\"E\n" +
+	"\bAttached\x129\n" +
+	"\binstance\x18\x01 \x01(\v2\x1d.retrial.registry.v1.InstanceR\binstance\"l\n" +
+	"\x0fRegisterRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x12+\n" +
+	"\x03ttl\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\"h\n" +
+	"\x10RegisterResponse\x12\x19\n" +
+	"\blease_id\x18\x01 \x01(\tR\aleaseId\x129\n" +
+	"\binstance\x18\x02 \x01(\v2\x1d.retrial.registry.v1.InstanceR\binstance\".\n" +
+	"\x11RenewLeaseRequest\x12\x19\n" +
+	"\blease_id\x18\x01 \x01(\tR\aleaseId\"O\n" +
+	"\x12RenewLeaseResponse\x129\n" +
+	"\binstance\x18\x01 \x01(\v2\x1d.retrial.registry.v1.InstanceR\binstance\".\n" +
+	"\x11DeregisterRequest\x12\x19\n" +
+	"\blease_id\x18\x01 \x01(\tR\aleaseId\"\x14\n" +
+	"\x12DeregisterResponse*m\n" +
 	"\tTransport\x12\x19\n" +
 	"\x15TRANSPORT_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12TRANSPORT_LAUNCHED\x10\x01\x12\x15\n" +
-	"\x11TRANSPORT_DIALLED\x10\x022\xe4\x01\n" +
+	"\x11TRANSPORT_DIALLED\x10\x02\x12\x16\n" +
+	"\x12TRANSPORT_ATTACHED\x10\x032\xd2\x04\n" +
 	"\x0fRegistryService\x12c\n" +
 	"\fListCheckers\x12(.retrial.registry.v1.ListCheckersRequest\x1a).retrial.registry.v1.ListCheckersResponse\x12l\n" +
-	"\x0fDescribeChecker\x12+.retrial.registry.v1.DescribeCheckerRequest\x1a,.retrial.registry.v1.DescribeCheckerResponseB\xd9\x01\n" +
+	"\x0fDescribeChecker\x12+.retrial.registry.v1.DescribeCheckerRequest\x1a,.retrial.registry.v1.DescribeCheckerResponse\x12U\n" +
+	"\x06Attach\x12\".retrial.registry.v1.AttachRequest\x1a#.retrial.registry.v1.AttachResponse(\x010\x01\x12W\n" +
+	"\bRegister\x12$.retrial.registry.v1.RegisterRequest\x1a%.retrial.registry.v1.RegisterResponse\x12]\n" +
+	"\n" +
+	"RenewLease\x12&.retrial.registry.v1.RenewLeaseRequest\x1a'.retrial.registry.v1.RenewLeaseResponse\x12]\n" +
+	"\n" +
+	"Deregister\x12&.retrial.registry.v1.DeregisterRequest\x1a'.retrial.registry.v1.DeregisterResponseB\xd9\x01\n" +
 	"\x17com.retrial.registry.v1B\rRegistryProtoP\x01ZAgithub.com/retrial-dev/retrial/gen/retrial/registry/v1;registryv1\xa2\x02\x03RRX\xaa\x02\x13Retrial.Registry.V1\xca\x02\x13Retrial\\Registry\\V1\xe2\x02\x1fRetrial\\Registry\\V1\\GPBMetadata\xea\x02\x15Retrial::Registry::V1b\x06proto3"
 
 var (
@@ -395,30 +1134,61 @@ func file_retrial_registry_v1_registry_proto_rawDescGZIP() []byte {
 }
 
 var file_retrial_registry_v1_registry_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_retrial_registry_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_retrial_registry_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_retrial_registry_v1_registry_proto_goTypes = []any{
 	(Transport)(0),                  // 0: retrial.registry.v1.Transport
 	(*ListCheckersRequest)(nil),     // 1: retrial.registry.v1.ListCheckersRequest
 	(*ListCheckersResponse)(nil),    // 2: retrial.registry.v1.ListCheckersResponse
 	(*RegisteredChecker)(nil),       // 3: retrial.registry.v1.RegisteredChecker
-	(*DescribeCheckerRequest)(nil),  // 4: retrial.registry.v1.DescribeCheckerRequest
-	(*DescribeCheckerResponse)(nil), // 5: retrial.registry.v1.DescribeCheckerResponse
-	(*v1.DescribeResponse)(nil),     // 6: retrial.checker.v1.DescribeResponse
+	(*Instance)(nil),                // 4: retrial.registry.v1.Instance
+	(*DescribeCheckerRequest)(nil),  // 5: retrial.registry.v1.DescribeCheckerRequest
+	(*DescribeCheckerResponse)(nil), // 6: retrial.registry.v1.DescribeCheckerResponse
+	(*AttachRequest)(nil),           // 7: retrial.registry.v1.AttachRequest
+	(*AttachHello)(nil),             // 8: retrial.registry.v1.AttachHello
+	(*AttachResponse)(nil),          // 9: retrial.registry.v1.AttachResponse
+	(*Attached)(nil),                // 10: retrial.registry.v1.Attached
+	(*RegisterRequest)(nil),         // 11: retrial.registry.v1.RegisterRequest
+	(*RegisterResponse)(nil),        // 12: retrial.registry.v1.RegisterResponse
+	(*RenewLeaseRequest)(nil),       // 13: retrial.registry.v1.RenewLeaseRequest
+	(*RenewLeaseResponse)(nil),      // 14: retrial.registry.v1.RenewLeaseResponse
+	(*DeregisterRequest)(nil),       // 15: retrial.registry.v1.DeregisterRequest
+	(*DeregisterResponse)(nil),      // 16: retrial.registry.v1.DeregisterResponse
+	(*timestamppb.Timestamp)(nil),   // 17: google.protobuf.Timestamp
+	(*v1.DescribeResponse)(nil),     // 18: retrial.checker.v1.DescribeResponse
+	(*durationpb.Duration)(nil),     // 19: google.protobuf.Duration
 }
 var file_retrial_registry_v1_registry_proto_depIdxs = []int32{
-	3, // 0: retrial.registry.v1.ListCheckersResponse.checkers:type_name -> retrial.registry.v1.RegisteredChecker
-	0, // 1: retrial.registry.v1.RegisteredChecker.transport:type_name -> retrial.registry.v1.Transport
-	3, // 2: retrial.registry.v1.DescribeCheckerResponse.checker:type_name -> retrial.registry.v1.RegisteredChecker
-	6, // 3: retrial.registry.v1.DescribeCheckerResponse.description:type_name -> retrial.checker.v1.DescribeResponse
-	1, // 4: retrial.registry.v1.RegistryService.ListCheckers:input_type -> retrial.registry.v1.ListCheckersRequest
-	4, // 5: retrial.registry.v1.RegistryService.DescribeChecker:input_type -> retrial.registry.v1.DescribeCheckerRequest
-	2, // 6: retrial.registry.v1.RegistryService.ListCheckers:output_type -> retrial.registry.v1.ListCheckersResponse
-	5, // 7: retrial.registry.v1.RegistryService.DescribeChecker:output_type -> retrial.registry.v1.DescribeCheckerResponse
-	6, // [6:8] is the sub-list for method output_type
-	4, // [4:6] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	3,  // 0: retrial.registry.v1.ListCheckersResponse.checkers:type_name -> retrial.registry.v1.RegisteredChecker
+	0,  // 1: retrial.registry.v1.RegisteredChecker.transport:type_name -> retrial.registry.v1.Transport
+	4,  // 2: retrial.registry.v1.RegisteredChecker.instances:type_name -> retrial.registry.v1.Instance
+	0,  // 3: retrial.registry.v1.Instance.transport:type_name -> retrial.registry.v1.Transport
+	17, // 4: retrial.registry.v1.Instance.since:type_name -> google.protobuf.Timestamp
+	17, // 5: retrial.registry.v1.Instance.lease_expires_at:type_name -> google.protobuf.Timestamp
+	3,  // 6: retrial.registry.v1.DescribeCheckerResponse.checker:type_name -> retrial.registry.v1.RegisteredChecker
+	18, // 7: retrial.registry.v1.DescribeCheckerResponse.description:type_name -> retrial.checker.v1.DescribeResponse
+	8,  // 8: retrial.registry.v1.AttachRequest.hello:type_name -> retrial.registry.v1.AttachHello
+	10, // 9: retrial.registry.v1.AttachResponse.attached:type_name -> retrial.registry.v1.Attached
+	4,  // 10: retrial.registry.v1.Attached.instance:type_name -> retrial.registry.v1.Instance
+	19, // 11: retrial.registry.v1.RegisterRequest.ttl:type_name -> google.protobuf.Duration
+	4,  // 12: retrial.registry.v1.RegisterResponse.instance:type_name -> retrial.registry.v1.Instance
+	4,  // 13: retrial.registry.v1.RenewLeaseResponse.instance:type_name -> retrial.registry.v1.Instance
+	1,  // 14: retrial.registry.v1.RegistryService.ListCheckers:input_type -> retrial.registry.v1.ListCheckersRequest
+	5,  // 15: retrial.registry.v1.RegistryService.DescribeChecker:input_type -> retrial.registry.v1.DescribeCheckerRequest
+	7,  // 16: retrial.registry.v1.RegistryService.Attach:input_type -> retrial.registry.v1.AttachRequest
+	11, // 17: retrial.registry.v1.RegistryService.Register:input_type -> retrial.registry.v1.RegisterRequest
+	13, // 18: retrial.registry.v1.RegistryService.RenewLease:input_type -> retrial.registry.v1.RenewLeaseRequest
+	15, // 19: retrial.registry.v1.RegistryService.Deregister:input_type -> retrial.registry.v1.DeregisterRequest
+	2,  // 20: retrial.registry.v1.RegistryService.ListCheckers:output_type -> retrial.registry.v1.ListCheckersResponse
+	6,  // 21: retrial.registry.v1.RegistryService.DescribeChecker:output_type -> retrial.registry.v1.DescribeCheckerResponse
+	9,  // 22: retrial.registry.v1.RegistryService.Attach:output_type -> retrial.registry.v1.AttachResponse
+	12, // 23: retrial.registry.v1.RegistryService.Register:output_type -> retrial.registry.v1.RegisterResponse
+	14, // 24: retrial.registry.v1.RegistryService.RenewLease:output_type -> retrial.registry.v1.RenewLeaseResponse
+	16, // 25: retrial.registry.v1.RegistryService.Deregister:output_type -> retrial.registry.v1.DeregisterResponse
+	20, // [20:26] is the sub-list for method output_type
+	14, // [14:20] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_retrial_registry_v1_registry_proto_init() }
@@ -426,13 +1196,21 @@ func file_retrial_registry_v1_registry_proto_init() {
 	if File_retrial_registry_v1_registry_proto != nil {
 		return
 	}
+	file_retrial_registry_v1_registry_proto_msgTypes[6].OneofWrappers = []any{
+		(*AttachRequest_Hello)(nil),
+		(*AttachRequest_Data)(nil),
+	}
+	file_retrial_registry_v1_registry_proto_msgTypes[8].OneofWrappers = []any{
+		(*AttachResponse_Attached)(nil),
+		(*AttachResponse_Data)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_retrial_registry_v1_registry_proto_rawDesc), len(file_retrial_registry_v1_registry_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

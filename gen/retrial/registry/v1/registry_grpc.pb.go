@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: retrial/registry/v1/registry.proto
 
-// The registry: the checkers that a server knows by name.
+// The registry: the checkers that runs can name, those of the server's configuration and those that come by themselves.
 
 package registryv1
 
@@ -23,13 +23,19 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	RegistryService_ListCheckers_FullMethodName    = "/retrial.registry.v1.RegistryService/ListCheckers"
 	RegistryService_DescribeChecker_FullMethodName = "/retrial.registry.v1.RegistryService/DescribeChecker"
+	RegistryService_Attach_FullMethodName          = "/retrial.registry.v1.RegistryService/Attach"
+	RegistryService_Register_FullMethodName        = "/retrial.registry.v1.RegistryService/Register"
+	RegistryService_RenewLease_FullMethodName      = "/retrial.registry.v1.RegistryService/RenewLease"
+	RegistryService_Deregister_FullMethodName      = "/retrial.registry.v1.RegistryService/Deregister"
 )
 
 // RegistryServiceClient is the client API for RegistryService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// RegistryService shows the checkers of a server's configuration.
+// RegistryService knows checkers by name. A name is held either by the server's configuration or by instances that came by
+// themselves: attached, on a stream of their own, or registered, at an address that the server dials. All instances of a
+// name are of one build; they share the cases of a replay.
 type RegistryServiceClient interface {
 	// ListCheckers lists the checkers in ascending order of their names. It starts and dials none.
 	ListCheckers(ctx context.Context, in *ListCheckersRequest, opts ...grpc.CallOption) (*ListCheckersResponse, error)
@@ -37,6 +43,25 @@ type RegistryServiceClient interface {
 	//
 	// Errors: NOT_FOUND for an unknown name; UNAVAILABLE for a checker that cannot be reached or started.
 	DescribeChecker(ctx context.Context, in *DescribeCheckerRequest, opts ...grpc.CallOption) (*DescribeCheckerResponse, error)
+	// Attach offers a checker without a port of its own. The stream is a tunnel: once `hello` is sent, `data` carries the
+	// bytes of one connection on which the server is the client and the attached side serves retrial.checker.v1. The
+	// checker can be named from `attached` on until the stream ends, by whichever side.
+	//
+	// Errors: PERMISSION_DENIED for a name that the configuration (attach_allow) does not admit; ALREADY_EXISTS for a name
+	// of the configuration; FAILED_PRECONDITION for another build than that of the instances there are, or than one that was
+	// seen before under the same name and version; UNAVAILABLE for a checker that does not answer or breaks the contract;
+	// RESOURCE_EXHAUSTED for too many instances.
+	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
+	// Register offers a checker that listens, for as long as its lease is renewed. The server dials it and asks who it is.
+	//
+	// Errors: those of Attach, and PERMISSION_DENIED for an address that the configuration (register_allow) does not admit.
+	Register(ctx context.Context, in *RegisterRequest, opts ...grpc.CallOption) (*RegisterResponse, error)
+	// RenewLease extends a lease. The server asks the checker again who it is, and ends the lease if the answer has changed.
+	//
+	// Errors: NOT_FOUND for a lease that has ended: register again; UNAVAILABLE for a checker that does not answer.
+	RenewLease(ctx context.Context, in *RenewLeaseRequest, opts ...grpc.CallOption) (*RenewLeaseResponse, error)
+	// Deregister ends a lease. NOT_FOUND for one that has ended.
+	Deregister(ctx context.Context, in *DeregisterRequest, opts ...grpc.CallOption) (*DeregisterResponse, error)
 }
 
 type registryServiceClient struct {
@@ -67,11 +92,56 @@ func (c *registryServiceClient) DescribeChecker(ctx context.Context, in *Describ
 	return out, nil
 }
 
+func (c *registryServiceClient) Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &RegistryService_ServiceDesc.Streams[0], RegistryService_Attach_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[AttachRequest, AttachResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RegistryService_AttachClient = grpc.BidiStreamingClient[AttachRequest, AttachResponse]
+
+func (c *registryServiceClient) Register(ctx context.Context, in *RegisterRequest, opts ...grpc.CallOption) (*RegisterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RegisterResponse)
+	err := c.cc.Invoke(ctx, RegistryService_Register_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *registryServiceClient) RenewLease(ctx context.Context, in *RenewLeaseRequest, opts ...grpc.CallOption) (*RenewLeaseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RenewLeaseResponse)
+	err := c.cc.Invoke(ctx, RegistryService_RenewLease_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *registryServiceClient) Deregister(ctx context.Context, in *DeregisterRequest, opts ...grpc.CallOption) (*DeregisterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeregisterResponse)
+	err := c.cc.Invoke(ctx, RegistryService_Deregister_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // RegistryServiceServer is the server API for RegistryService service.
 // All implementations must embed UnimplementedRegistryServiceServer
 // for forward compatibility.
 //
-// RegistryService shows the checkers of a server's configuration.
+// RegistryService knows checkers by name. A name is held either by the server's configuration or by instances that came by
+// themselves: attached, on a stream of their own, or registered, at an address that the server dials. All instances of a
+// name are of one build; they share the cases of a replay.
 type RegistryServiceServer interface {
 	// ListCheckers lists the checkers in ascending order of their names. It starts and dials none.
 	ListCheckers(context.Context, *ListCheckersRequest) (*ListCheckersResponse, error)
@@ -79,6 +149,25 @@ type RegistryServiceServer interface {
 	//
 	// Errors: NOT_FOUND for an unknown name; UNAVAILABLE for a checker that cannot be reached or started.
 	DescribeChecker(context.Context, *DescribeCheckerRequest) (*DescribeCheckerResponse, error)
+	// Attach offers a checker without a port of its own. The stream is a tunnel: once `hello` is sent, `data` carries the
+	// bytes of one connection on which the server is the client and the attached side serves retrial.checker.v1. The
+	// checker can be named from `attached` on until the stream ends, by whichever side.
+	//
+	// Errors: PERMISSION_DENIED for a name that the configuration (attach_allow) does not admit; ALREADY_EXISTS for a name
+	// of the configuration; FAILED_PRECONDITION for another build than that of the instances there are, or than one that was
+	// seen before under the same name and version; UNAVAILABLE for a checker that does not answer or breaks the contract;
+	// RESOURCE_EXHAUSTED for too many instances.
+	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
+	// Register offers a checker that listens, for as long as its lease is renewed. The server dials it and asks who it is.
+	//
+	// Errors: those of Attach, and PERMISSION_DENIED for an address that the configuration (register_allow) does not admit.
+	Register(context.Context, *RegisterRequest) (*RegisterResponse, error)
+	// RenewLease extends a lease. The server asks the checker again who it is, and ends the lease if the answer has changed.
+	//
+	// Errors: NOT_FOUND for a lease that has ended: register again; UNAVAILABLE for a checker that does not answer.
+	RenewLease(context.Context, *RenewLeaseRequest) (*RenewLeaseResponse, error)
+	// Deregister ends a lease. NOT_FOUND for one that has ended.
+	Deregister(context.Context, *DeregisterRequest) (*DeregisterResponse, error)
 	mustEmbedUnimplementedRegistryServiceServer()
 }
 
@@ -94,6 +183,18 @@ func (UnimplementedRegistryServiceServer) ListCheckers(context.Context, *ListChe
 }
 func (UnimplementedRegistryServiceServer) DescribeChecker(context.Context, *DescribeCheckerRequest) (*DescribeCheckerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DescribeChecker not implemented")
+}
+func (UnimplementedRegistryServiceServer) Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error {
+	return status.Error(codes.Unimplemented, "method Attach not implemented")
+}
+func (UnimplementedRegistryServiceServer) Register(context.Context, *RegisterRequest) (*RegisterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Register not implemented")
+}
+func (UnimplementedRegistryServiceServer) RenewLease(context.Context, *RenewLeaseRequest) (*RenewLeaseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RenewLease not implemented")
+}
+func (UnimplementedRegistryServiceServer) Deregister(context.Context, *DeregisterRequest) (*DeregisterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Deregister not implemented")
 }
 func (UnimplementedRegistryServiceServer) mustEmbedUnimplementedRegistryServiceServer() {}
 func (UnimplementedRegistryServiceServer) testEmbeddedByValue()                         {}
@@ -152,6 +253,67 @@ func _RegistryService_DescribeChecker_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RegistryService_Attach_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(RegistryServiceServer).Attach(&grpc.GenericServerStream[AttachRequest, AttachResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RegistryService_AttachServer = grpc.BidiStreamingServer[AttachRequest, AttachResponse]
+
+func _RegistryService_Register_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RegisterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RegistryServiceServer).Register(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RegistryService_Register_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RegistryServiceServer).Register(ctx, req.(*RegisterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RegistryService_RenewLease_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RenewLeaseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RegistryServiceServer).RenewLease(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RegistryService_RenewLease_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RegistryServiceServer).RenewLease(ctx, req.(*RenewLeaseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RegistryService_Deregister_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeregisterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RegistryServiceServer).Deregister(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RegistryService_Deregister_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RegistryServiceServer).Deregister(ctx, req.(*DeregisterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // RegistryService_ServiceDesc is the grpc.ServiceDesc for RegistryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -167,7 +329,26 @@ var RegistryService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "DescribeChecker",
 			Handler:    _RegistryService_DescribeChecker_Handler,
 		},
+		{
+			MethodName: "Register",
+			Handler:    _RegistryService_Register_Handler,
+		},
+		{
+			MethodName: "RenewLease",
+			Handler:    _RegistryService_RenewLease_Handler,
+		},
+		{
+			MethodName: "Deregister",
+			Handler:    _RegistryService_Deregister_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Attach",
+			Handler:       _RegistryService_Attach_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "retrial/registry/v1/registry.proto",
 }

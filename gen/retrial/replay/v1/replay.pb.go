@@ -13,6 +13,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -86,6 +87,67 @@ func (Phase) EnumDescriptor() ([]byte, []int) {
 	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{0}
 }
 
+// State says how far a replay came.
+type State int32
+
+const (
+	// Not said.
+	State_STATE_UNSPECIFIED State = 0
+	// It is under way.
+	State_STATE_RUNNING State = 1
+	// It came to a decision.
+	State_STATE_DECIDED State = 2
+	// It came to no decision, and `failure` says why.
+	State_STATE_FAILED State = 3
+	// Its server stopped before it ended.
+	State_STATE_CUT State = 4
+)
+
+// Enum value maps for State.
+var (
+	State_name = map[int32]string{
+		0: "STATE_UNSPECIFIED",
+		1: "STATE_RUNNING",
+		2: "STATE_DECIDED",
+		3: "STATE_FAILED",
+		4: "STATE_CUT",
+	}
+	State_value = map[string]int32{
+		"STATE_UNSPECIFIED": 0,
+		"STATE_RUNNING":     1,
+		"STATE_DECIDED":     2,
+		"STATE_FAILED":      3,
+		"STATE_CUT":         4,
+	}
+)
+
+func (x State) Enum() *State {
+	p := new(State)
+	*p = x
+	return p
+}
+
+func (x State) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (State) Descriptor() protoreflect.EnumDescriptor {
+	return file_retrial_replay_v1_replay_proto_enumTypes[1].Descriptor()
+}
+
+func (State) Type() protoreflect.EnumType {
+	return &file_retrial_replay_v1_replay_proto_enumTypes[1]
+}
+
+func (x State) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use State.Descriptor instead.
+func (State) EnumDescriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{1}
+}
+
 // ReplayRequest says what is tried against what.
 type ReplayRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -116,9 +178,17 @@ type ReplayRequest struct {
 	// How long a checker may leave every case unanswered. Optional; 30 s, at most the server's own limit.
 	CaseTimeout *durationpb.Duration `protobuf:"bytes,11,opt,name=case_timeout,json=caseTimeout,proto3" json:"case_timeout,omitempty"`
 	// How long the whole replay may take. Optional; 30 min, at most the server's own limit.
-	RunTimeout    *durationpb.Duration `protobuf:"bytes,12,opt,name=run_timeout,json=runTimeout,proto3" json:"run_timeout,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RunTimeout *durationpb.Duration `protobuf:"bytes,12,opt,name=run_timeout,json=runTimeout,proto3" json:"run_timeout,omitempty"`
+	// A key of the caller's own, fresh for each run that is meant. Optional; at most 256 bytes.
+	//
+	// A second request with the key of a first one starts nothing: it streams the events of the first, as WatchReplay does.
+	IdempotencyKey string `protobuf:"bytes,13,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// True to let the replay go on where the caller goes away. WatchReplay finds it again.
+	Detach bool `protobuf:"varint,14,opt,name=detach,proto3" json:"detach,omitempty"`
+	// The digest of what is released, such as "sha256:…". Optional; an attestation is about it.
+	ArtifactDigest string `protobuf:"bytes,15,opt,name=artifact_digest,json=artifactDigest,proto3" json:"artifact_digest,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ReplayRequest) Reset() {
@@ -233,6 +303,27 @@ func (x *ReplayRequest) GetRunTimeout() *durationpb.Duration {
 		return x.RunTimeout
 	}
 	return nil
+}
+
+func (x *ReplayRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *ReplayRequest) GetDetach() bool {
+	if x != nil {
+		return x.Detach
+	}
+	return false
+}
+
+func (x *ReplayRequest) GetArtifactDigest() string {
+	if x != nil {
+		return x.ArtifactDigest
+	}
+	return ""
 }
 
 // CheckerRef names a checker. A caller can name what the server knows; it cannot make the server launch a command.
@@ -643,11 +734,644 @@ func (x *Progress) GetConfirmed() uint64 {
 	return 0
 }
 
+// ReplayRecord is what the server knows of one replay.
+type ReplayRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id.
+	ReplayId string `protobuf:"bytes,1,opt,name=replay_id,json=replayId,proto3" json:"replay_id,omitempty"`
+	// The set.
+	Set string `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
+	// The version.
+	Version uint64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	// The release that is tried; empty if the run is for none.
+	Release string `protobuf:"bytes,4,opt,name=release,proto3" json:"release,omitempty"`
+	// How far it came.
+	State State `protobuf:"varint,5,opt,name=state,proto3,enum=retrial.replay.v1.State" json:"state,omitempty"`
+	// Why it came to no decision.
+	Failure string `protobuf:"bytes,6,opt,name=failure,proto3" json:"failure,omitempty"`
+	// Who asked for it.
+	SubmittedBy string `protobuf:"bytes,7,opt,name=submitted_by,json=submittedBy,proto3" json:"submitted_by,omitempty"`
+	// When it began.
+	StartedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	// When it ended; absent while it is under way.
+	EndedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
+	// How far it is, while it is under way.
+	Progress *Progress `protobuf:"bytes,10,opt,name=progress,proto3" json:"progress,omitempty"`
+	// Its decision, once there is one. Without findings in a list.
+	Decision      *v1.Decision `protobuf:"bytes,11,opt,name=decision,proto3" json:"decision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplayRecord) Reset() {
+	*x = ReplayRecord{}
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplayRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplayRecord) ProtoMessage() {}
+
+func (x *ReplayRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplayRecord.ProtoReflect.Descriptor instead.
+func (*ReplayRecord) Descriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ReplayRecord) GetReplayId() string {
+	if x != nil {
+		return x.ReplayId
+	}
+	return ""
+}
+
+func (x *ReplayRecord) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ReplayRecord) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *ReplayRecord) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *ReplayRecord) GetState() State {
+	if x != nil {
+		return x.State
+	}
+	return State_STATE_UNSPECIFIED
+}
+
+func (x *ReplayRecord) GetFailure() string {
+	if x != nil {
+		return x.Failure
+	}
+	return ""
+}
+
+func (x *ReplayRecord) GetSubmittedBy() string {
+	if x != nil {
+		return x.SubmittedBy
+	}
+	return ""
+}
+
+func (x *ReplayRecord) GetStartedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartedAt
+	}
+	return nil
+}
+
+func (x *ReplayRecord) GetEndedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndedAt
+	}
+	return nil
+}
+
+func (x *ReplayRecord) GetProgress() *Progress {
+	if x != nil {
+		return x.Progress
+	}
+	return nil
+}
+
+func (x *ReplayRecord) GetDecision() *v1.Decision {
+	if x != nil {
+		return x.Decision
+	}
+	return nil
+}
+
+// GetReplayRequest names a replay.
+type GetReplayRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id. Required.
+	ReplayId      string `protobuf:"bytes,1,opt,name=replay_id,json=replayId,proto3" json:"replay_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetReplayRequest) Reset() {
+	*x = GetReplayRequest{}
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReplayRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReplayRequest) ProtoMessage() {}
+
+func (x *GetReplayRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReplayRequest.ProtoReflect.Descriptor instead.
+func (*GetReplayRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *GetReplayRequest) GetReplayId() string {
+	if x != nil {
+		return x.ReplayId
+	}
+	return ""
+}
+
+// GetReplayResponse is one replay.
+type GetReplayResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The replay.
+	Replay        *ReplayRecord `protobuf:"bytes,1,opt,name=replay,proto3" json:"replay,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetReplayResponse) Reset() {
+	*x = GetReplayResponse{}
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReplayResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReplayResponse) ProtoMessage() {}
+
+func (x *GetReplayResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReplayResponse.ProtoReflect.Descriptor instead.
+func (*GetReplayResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *GetReplayResponse) GetReplay() *ReplayRecord {
+	if x != nil {
+		return x.Replay
+	}
+	return nil
+}
+
+// WatchReplayRequest names a replay and a place in its events.
+type WatchReplayRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id. Required.
+	ReplayId string `protobuf:"bytes,1,opt,name=replay_id,json=replayId,proto3" json:"replay_id,omitempty"`
+	// Only events behind this position. Optional; all.
+	AfterPosition uint64 `protobuf:"varint,2,opt,name=after_position,json=afterPosition,proto3" json:"after_position,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchReplayRequest) Reset() {
+	*x = WatchReplayRequest{}
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchReplayRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchReplayRequest) ProtoMessage() {}
+
+func (x *WatchReplayRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchReplayRequest.ProtoReflect.Descriptor instead.
+func (*WatchReplayRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WatchReplayRequest) GetReplayId() string {
+	if x != nil {
+		return x.ReplayId
+	}
+	return ""
+}
+
+func (x *WatchReplayRequest) GetAfterPosition() uint64 {
+	if x != nil {
+		return x.AfterPosition
+	}
+	return 0
+}
+
+// WatchReplayResponse is one event with its position.
+type WatchReplayResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its position: 1 for `started`, and one more for each finding and for the decision. Progress has that of the event before.
+	Position uint64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
+	// The event.
+	//
+	// Types that are valid to be assigned to Event:
+	//
+	//	*WatchReplayResponse_Started
+	//	*WatchReplayResponse_Progress
+	//	*WatchReplayResponse_Finding
+	//	*WatchReplayResponse_Decision
+	Event         isWatchReplayResponse_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchReplayResponse) Reset() {
+	*x = WatchReplayResponse{}
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchReplayResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchReplayResponse) ProtoMessage() {}
+
+func (x *WatchReplayResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchReplayResponse.ProtoReflect.Descriptor instead.
+func (*WatchReplayResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *WatchReplayResponse) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *WatchReplayResponse) GetEvent() isWatchReplayResponse_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *WatchReplayResponse) GetStarted() *Started {
+	if x != nil {
+		if x, ok := x.Event.(*WatchReplayResponse_Started); ok {
+			return x.Started
+		}
+	}
+	return nil
+}
+
+func (x *WatchReplayResponse) GetProgress() *Progress {
+	if x != nil {
+		if x, ok := x.Event.(*WatchReplayResponse_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *WatchReplayResponse) GetFinding() *v1.Finding {
+	if x != nil {
+		if x, ok := x.Event.(*WatchReplayResponse_Finding); ok {
+			return x.Finding
+		}
+	}
+	return nil
+}
+
+func (x *WatchReplayResponse) GetDecision() *v1.Decision {
+	if x != nil {
+		if x, ok := x.Event.(*WatchReplayResponse_Decision); ok {
+			return x.Decision
+		}
+	}
+	return nil
+}
+
+type isWatchReplayResponse_Event interface {
+	isWatchReplayResponse_Event()
+}
+
+type WatchReplayResponse_Started struct {
+	// The first event.
+	Started *Started `protobuf:"bytes,2,opt,name=started,proto3,oneof"`
+}
+
+type WatchReplayResponse_Progress struct {
+	// How far the replay is.
+	Progress *Progress `protobuf:"bytes,3,opt,name=progress,proto3,oneof"`
+}
+
+type WatchReplayResponse_Finding struct {
+	// Something that bears on the ruling.
+	Finding *v1.Finding `protobuf:"bytes,4,opt,name=finding,proto3,oneof"`
+}
+
+type WatchReplayResponse_Decision struct {
+	// The last event.
+	Decision *v1.Decision `protobuf:"bytes,5,opt,name=decision,proto3,oneof"`
+}
+
+func (*WatchReplayResponse_Started) isWatchReplayResponse_Event() {}
+
+func (*WatchReplayResponse_Progress) isWatchReplayResponse_Event() {}
+
+func (*WatchReplayResponse_Finding) isWatchReplayResponse_Event() {}
+
+func (*WatchReplayResponse_Decision) isWatchReplayResponse_Event() {}
+
+// ListReplaysRequest asks for a page of replays.
+type ListReplaysRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only of this set. Optional.
+	Set string `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	// Only of this release. Optional.
+	Release string `protobuf:"bytes,2,opt,name=release,proto3" json:"release,omitempty"`
+	// Only in this state. Optional.
+	State State `protobuf:"varint,3,opt,name=state,proto3,enum=retrial.replay.v1.State" json:"state,omitempty"`
+	// At most this many. Optional; 100, at most 1,000.
+	PageSize uint32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before. Optional.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReplaysRequest) Reset() {
+	*x = ListReplaysRequest{}
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReplaysRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReplaysRequest) ProtoMessage() {}
+
+func (x *ListReplaysRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReplaysRequest.ProtoReflect.Descriptor instead.
+func (*ListReplaysRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListReplaysRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ListReplaysRequest) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *ListReplaysRequest) GetState() State {
+	if x != nil {
+		return x.State
+	}
+	return State_STATE_UNSPECIFIED
+}
+
+func (x *ListReplaysRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListReplaysRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListReplaysResponse is a page of replays.
+type ListReplaysResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The replays, newest first.
+	Replays []*ReplayRecord `protobuf:"bytes,1,rep,name=replays,proto3" json:"replays,omitempty"`
+	// The token for the next page; empty if this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReplaysResponse) Reset() {
+	*x = ListReplaysResponse{}
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReplaysResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReplaysResponse) ProtoMessage() {}
+
+func (x *ListReplaysResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReplaysResponse.ProtoReflect.Descriptor instead.
+func (*ListReplaysResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListReplaysResponse) GetReplays() []*ReplayRecord {
+	if x != nil {
+		return x.Replays
+	}
+	return nil
+}
+
+func (x *ListReplaysResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// CancelReplayRequest names a replay.
+type CancelReplayRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id. Required.
+	ReplayId      string `protobuf:"bytes,1,opt,name=replay_id,json=replayId,proto3" json:"replay_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelReplayRequest) Reset() {
+	*x = CancelReplayRequest{}
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelReplayRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelReplayRequest) ProtoMessage() {}
+
+func (x *CancelReplayRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelReplayRequest.ProtoReflect.Descriptor instead.
+func (*CancelReplayRequest) Descriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CancelReplayRequest) GetReplayId() string {
+	if x != nil {
+		return x.ReplayId
+	}
+	return ""
+}
+
+// CancelReplayResponse says that a replay was told to end.
+type CancelReplayResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelReplayResponse) Reset() {
+	*x = CancelReplayResponse{}
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelReplayResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelReplayResponse) ProtoMessage() {}
+
+func (x *CancelReplayResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_replay_v1_replay_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelReplayResponse.ProtoReflect.Descriptor instead.
+func (*CancelReplayResponse) Descriptor() ([]byte, []int) {
+	return file_retrial_replay_v1_replay_proto_rawDescGZIP(), []int{13}
+}
+
 var File_retrial_replay_v1_replay_proto protoreflect.FileDescriptor
 
 const file_retrial_replay_v1_replay_proto_rawDesc = "" +
 	"\n" +
-	"\x1eretrial/replay/v1/replay.proto\x12\x11retrial.replay.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1aretrial/gate/v1/gate.proto\x1a\x1cretrial/gate/v1/policy.proto\"\xf4\x03\n" +
+	"\x1eretrial/replay/v1/replay.proto\x12\x11retrial.replay.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aretrial/gate/v1/gate.proto\x1a\x1cretrial/gate/v1/policy.proto\"\xde\x04\n" +
 	"\rReplayRequest\x12\x10\n" +
 	"\x03set\x18\x01 \x01(\tR\x03set\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x1a\n" +
@@ -663,7 +1387,10 @@ const file_retrial_replay_v1_replay_proto_rawDesc = "" +
 	" \x01(\bR\x0eincludeDerived\x12<\n" +
 	"\fcase_timeout\x18\v \x01(\v2\x19.google.protobuf.DurationR\vcaseTimeout\x12:\n" +
 	"\vrun_timeout\x18\f \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"runTimeout\"\xd7\x01\n" +
+	"runTimeout\x12'\n" +
+	"\x0fidempotency_key\x18\r \x01(\tR\x0eidempotencyKey\x12\x16\n" +
+	"\x06detach\x18\x0e \x01(\bR\x06detach\x12'\n" +
+	"\x0fartifact_digest\x18\x0f \x01(\tR\x0eartifactDigest\"\xd7\x01\n" +
 	"\n" +
 	"CheckerRef\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1a\n" +
@@ -695,15 +1422,66 @@ const file_retrial_replay_v1_replay_proto_rawDesc = "" +
 	"\x05phase\x18\x01 \x01(\x0e2\x18.retrial.replay.v1.PhaseR\x05phase\x12\x1a\n" +
 	"\banswered\x18\x02 \x01(\x04R\banswered\x12\x1a\n" +
 	"\bexpected\x18\x03 \x01(\x04R\bexpected\x12\x1c\n" +
-	"\tconfirmed\x18\x04 \x01(\x04R\tconfirmed*o\n" +
+	"\tconfirmed\x18\x04 \x01(\x04R\tconfirmed\"\xc0\x03\n" +
+	"\fReplayRecord\x12\x1b\n" +
+	"\treplay_id\x18\x01 \x01(\tR\breplayId\x12\x10\n" +
+	"\x03set\x18\x02 \x01(\tR\x03set\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x04R\aversion\x12\x18\n" +
+	"\arelease\x18\x04 \x01(\tR\arelease\x12.\n" +
+	"\x05state\x18\x05 \x01(\x0e2\x18.retrial.replay.v1.StateR\x05state\x12\x18\n" +
+	"\afailure\x18\x06 \x01(\tR\afailure\x12!\n" +
+	"\fsubmitted_by\x18\a \x01(\tR\vsubmittedBy\x129\n" +
+	"\n" +
+	"started_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x125\n" +
+	"\bended_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x127\n" +
+	"\bprogress\x18\n" +
+	" \x01(\v2\x1b.retrial.replay.v1.ProgressR\bprogress\x125\n" +
+	"\bdecision\x18\v \x01(\v2\x19.retrial.gate.v1.DecisionR\bdecision\"/\n" +
+	"\x10GetReplayRequest\x12\x1b\n" +
+	"\treplay_id\x18\x01 \x01(\tR\breplayId\"L\n" +
+	"\x11GetReplayResponse\x127\n" +
+	"\x06replay\x18\x01 \x01(\v2\x1f.retrial.replay.v1.ReplayRecordR\x06replay\"X\n" +
+	"\x12WatchReplayRequest\x12\x1b\n" +
+	"\treplay_id\x18\x01 \x01(\tR\breplayId\x12%\n" +
+	"\x0eafter_position\x18\x02 \x01(\x04R\rafterPosition\"\x9c\x02\n" +
+	"\x13WatchReplayResponse\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\x04R\bposition\x126\n" +
+	"\astarted\x18\x02 \x01(\v2\x1a.retrial.replay.v1.StartedH\x00R\astarted\x129\n" +
+	"\bprogress\x18\x03 \x01(\v2\x1b.retrial.replay.v1.ProgressH\x00R\bprogress\x124\n" +
+	"\afinding\x18\x04 \x01(\v2\x18.retrial.gate.v1.FindingH\x00R\afinding\x127\n" +
+	"\bdecision\x18\x05 \x01(\v2\x19.retrial.gate.v1.DecisionH\x00R\bdecisionB\a\n" +
+	"\x05event\"\xac\x01\n" +
+	"\x12ListReplaysRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x18\n" +
+	"\arelease\x18\x02 \x01(\tR\arelease\x12.\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x18.retrial.replay.v1.StateR\x05state\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"x\n" +
+	"\x13ListReplaysResponse\x129\n" +
+	"\areplays\x18\x01 \x03(\v2\x1f.retrial.replay.v1.ReplayRecordR\areplays\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"2\n" +
+	"\x13CancelReplayRequest\x12\x1b\n" +
+	"\treplay_id\x18\x01 \x01(\tR\breplayId\"\x16\n" +
+	"\x14CancelReplayResponse*o\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12PHASE_CONFIRMATION\x10\x01\x12\x13\n" +
 	"\x0fPHASE_CANDIDATE\x10\x02\x12\x0f\n" +
 	"\vPHASE_PROBE\x10\x03\x12\x11\n" +
-	"\rPHASE_DERIVED\x10\x042`\n" +
+	"\rPHASE_DERIVED\x10\x04*e\n" +
+	"\x05State\x12\x15\n" +
+	"\x11STATE_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rSTATE_RUNNING\x10\x01\x12\x11\n" +
+	"\rSTATE_DECIDED\x10\x02\x12\x10\n" +
+	"\fSTATE_FAILED\x10\x03\x12\r\n" +
+	"\tSTATE_CUT\x10\x042\xd7\x03\n" +
 	"\rReplayService\x12O\n" +
-	"\x06Replay\x12 .retrial.replay.v1.ReplayRequest\x1a!.retrial.replay.v1.ReplayResponse0\x01B\xc9\x01\n" +
+	"\x06Replay\x12 .retrial.replay.v1.ReplayRequest\x1a!.retrial.replay.v1.ReplayResponse0\x01\x12V\n" +
+	"\tGetReplay\x12#.retrial.replay.v1.GetReplayRequest\x1a$.retrial.replay.v1.GetReplayResponse\x12^\n" +
+	"\vWatchReplay\x12%.retrial.replay.v1.WatchReplayRequest\x1a&.retrial.replay.v1.WatchReplayResponse0\x01\x12\\\n" +
+	"\vListReplays\x12%.retrial.replay.v1.ListReplaysRequest\x1a&.retrial.replay.v1.ListReplaysResponse\x12_\n" +
+	"\fCancelReplay\x12&.retrial.replay.v1.CancelReplayRequest\x1a'.retrial.replay.v1.CancelReplayResponseB\xc9\x01\n" +
 	"\x15com.retrial.replay.v1B\vReplayProtoP\x01Z=github.com/retrial-dev/retrial/gen/retrial/replay/v1;replayv1\xa2\x02\x03RRX\xaa\x02\x11Retrial.Replay.V1\xca\x02\x11Retrial\\Replay\\V1\xe2\x02\x1dRetrial\\Replay\\V1\\GPBMetadata\xea\x02\x13Retrial::Replay::V1b\x06proto3"
 
 var (
@@ -718,44 +1496,75 @@ func file_retrial_replay_v1_replay_proto_rawDescGZIP() []byte {
 	return file_retrial_replay_v1_replay_proto_rawDescData
 }
 
-var file_retrial_replay_v1_replay_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_retrial_replay_v1_replay_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_retrial_replay_v1_replay_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_retrial_replay_v1_replay_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_retrial_replay_v1_replay_proto_goTypes = []any{
-	(Phase)(0),                  // 0: retrial.replay.v1.Phase
-	(*ReplayRequest)(nil),       // 1: retrial.replay.v1.ReplayRequest
-	(*CheckerRef)(nil),          // 2: retrial.replay.v1.CheckerRef
-	(*ReplayResponse)(nil),      // 3: retrial.replay.v1.ReplayResponse
-	(*Started)(nil),             // 4: retrial.replay.v1.Started
-	(*Progress)(nil),            // 5: retrial.replay.v1.Progress
-	nil,                         // 6: retrial.replay.v1.CheckerRef.ParametersEntry
-	(*v1.Policy)(nil),           // 7: retrial.gate.v1.Policy
-	(*durationpb.Duration)(nil), // 8: google.protobuf.Duration
-	(*v1.Finding)(nil),          // 9: retrial.gate.v1.Finding
-	(*v1.Decision)(nil),         // 10: retrial.gate.v1.Decision
-	(*v1.CheckerIdentity)(nil),  // 11: retrial.gate.v1.CheckerIdentity
+	(Phase)(0),                    // 0: retrial.replay.v1.Phase
+	(State)(0),                    // 1: retrial.replay.v1.State
+	(*ReplayRequest)(nil),         // 2: retrial.replay.v1.ReplayRequest
+	(*CheckerRef)(nil),            // 3: retrial.replay.v1.CheckerRef
+	(*ReplayResponse)(nil),        // 4: retrial.replay.v1.ReplayResponse
+	(*Started)(nil),               // 5: retrial.replay.v1.Started
+	(*Progress)(nil),              // 6: retrial.replay.v1.Progress
+	(*ReplayRecord)(nil),          // 7: retrial.replay.v1.ReplayRecord
+	(*GetReplayRequest)(nil),      // 8: retrial.replay.v1.GetReplayRequest
+	(*GetReplayResponse)(nil),     // 9: retrial.replay.v1.GetReplayResponse
+	(*WatchReplayRequest)(nil),    // 10: retrial.replay.v1.WatchReplayRequest
+	(*WatchReplayResponse)(nil),   // 11: retrial.replay.v1.WatchReplayResponse
+	(*ListReplaysRequest)(nil),    // 12: retrial.replay.v1.ListReplaysRequest
+	(*ListReplaysResponse)(nil),   // 13: retrial.replay.v1.ListReplaysResponse
+	(*CancelReplayRequest)(nil),   // 14: retrial.replay.v1.CancelReplayRequest
+	(*CancelReplayResponse)(nil),  // 15: retrial.replay.v1.CancelReplayResponse
+	nil,                           // 16: retrial.replay.v1.CheckerRef.ParametersEntry
+	(*v1.Policy)(nil),             // 17: retrial.gate.v1.Policy
+	(*durationpb.Duration)(nil),   // 18: google.protobuf.Duration
+	(*v1.Finding)(nil),            // 19: retrial.gate.v1.Finding
+	(*v1.Decision)(nil),           // 20: retrial.gate.v1.Decision
+	(*v1.CheckerIdentity)(nil),    // 21: retrial.gate.v1.CheckerIdentity
+	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
 }
 var file_retrial_replay_v1_replay_proto_depIdxs = []int32{
-	2,  // 0: retrial.replay.v1.ReplayRequest.baseline:type_name -> retrial.replay.v1.CheckerRef
-	2,  // 1: retrial.replay.v1.ReplayRequest.candidate:type_name -> retrial.replay.v1.CheckerRef
-	7,  // 2: retrial.replay.v1.ReplayRequest.policy:type_name -> retrial.gate.v1.Policy
-	8,  // 3: retrial.replay.v1.ReplayRequest.case_timeout:type_name -> google.protobuf.Duration
-	8,  // 4: retrial.replay.v1.ReplayRequest.run_timeout:type_name -> google.protobuf.Duration
-	6,  // 5: retrial.replay.v1.CheckerRef.parameters:type_name -> retrial.replay.v1.CheckerRef.ParametersEntry
-	4,  // 6: retrial.replay.v1.ReplayResponse.started:type_name -> retrial.replay.v1.Started
-	5,  // 7: retrial.replay.v1.ReplayResponse.progress:type_name -> retrial.replay.v1.Progress
-	9,  // 8: retrial.replay.v1.ReplayResponse.finding:type_name -> retrial.gate.v1.Finding
-	10, // 9: retrial.replay.v1.ReplayResponse.decision:type_name -> retrial.gate.v1.Decision
-	11, // 10: retrial.replay.v1.Started.baseline:type_name -> retrial.gate.v1.CheckerIdentity
-	11, // 11: retrial.replay.v1.Started.candidate:type_name -> retrial.gate.v1.CheckerIdentity
-	7,  // 12: retrial.replay.v1.Started.policy:type_name -> retrial.gate.v1.Policy
+	3,  // 0: retrial.replay.v1.ReplayRequest.baseline:type_name -> retrial.replay.v1.CheckerRef
+	3,  // 1: retrial.replay.v1.ReplayRequest.candidate:type_name -> retrial.replay.v1.CheckerRef
+	17, // 2: retrial.replay.v1.ReplayRequest.policy:type_name -> retrial.gate.v1.Policy
+	18, // 3: retrial.replay.v1.ReplayRequest.case_timeout:type_name -> google.protobuf.Duration
+	18, // 4: retrial.replay.v1.ReplayRequest.run_timeout:type_name -> google.protobuf.Duration
+	16, // 5: retrial.replay.v1.CheckerRef.parameters:type_name -> retrial.replay.v1.CheckerRef.ParametersEntry
+	5,  // 6: retrial.replay.v1.ReplayResponse.started:type_name -> retrial.replay.v1.Started
+	6,  // 7: retrial.replay.v1.ReplayResponse.progress:type_name -> retrial.replay.v1.Progress
+	19, // 8: retrial.replay.v1.ReplayResponse.finding:type_name -> retrial.gate.v1.Finding
+	20, // 9: retrial.replay.v1.ReplayResponse.decision:type_name -> retrial.gate.v1.Decision
+	21, // 10: retrial.replay.v1.Started.baseline:type_name -> retrial.gate.v1.CheckerIdentity
+	21, // 11: retrial.replay.v1.Started.candidate:type_name -> retrial.gate.v1.CheckerIdentity
+	17, // 12: retrial.replay.v1.Started.policy:type_name -> retrial.gate.v1.Policy
 	0,  // 13: retrial.replay.v1.Progress.phase:type_name -> retrial.replay.v1.Phase
-	1,  // 14: retrial.replay.v1.ReplayService.Replay:input_type -> retrial.replay.v1.ReplayRequest
-	3,  // 15: retrial.replay.v1.ReplayService.Replay:output_type -> retrial.replay.v1.ReplayResponse
-	15, // [15:16] is the sub-list for method output_type
-	14, // [14:15] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	1,  // 14: retrial.replay.v1.ReplayRecord.state:type_name -> retrial.replay.v1.State
+	22, // 15: retrial.replay.v1.ReplayRecord.started_at:type_name -> google.protobuf.Timestamp
+	22, // 16: retrial.replay.v1.ReplayRecord.ended_at:type_name -> google.protobuf.Timestamp
+	6,  // 17: retrial.replay.v1.ReplayRecord.progress:type_name -> retrial.replay.v1.Progress
+	20, // 18: retrial.replay.v1.ReplayRecord.decision:type_name -> retrial.gate.v1.Decision
+	7,  // 19: retrial.replay.v1.GetReplayResponse.replay:type_name -> retrial.replay.v1.ReplayRecord
+	5,  // 20: retrial.replay.v1.WatchReplayResponse.started:type_name -> retrial.replay.v1.Started
+	6,  // 21: retrial.replay.v1.WatchReplayResponse.progress:type_name -> retrial.replay.v1.Progress
+	19, // 22: retrial.replay.v1.WatchReplayResponse.finding:type_name -> retrial.gate.v1.Finding
+	20, // 23: retrial.replay.v1.WatchReplayResponse.decision:type_name -> retrial.gate.v1.Decision
+	1,  // 24: retrial.replay.v1.ListReplaysRequest.state:type_name -> retrial.replay.v1.State
+	7,  // 25: retrial.replay.v1.ListReplaysResponse.replays:type_name -> retrial.replay.v1.ReplayRecord
+	2,  // 26: retrial.replay.v1.ReplayService.Replay:input_type -> retrial.replay.v1.ReplayRequest
+	8,  // 27: retrial.replay.v1.ReplayService.GetReplay:input_type -> retrial.replay.v1.GetReplayRequest
+	10, // 28: retrial.replay.v1.ReplayService.WatchReplay:input_type -> retrial.replay.v1.WatchReplayRequest
+	12, // 29: retrial.replay.v1.ReplayService.ListReplays:input_type -> retrial.replay.v1.ListReplaysRequest
+	14, // 30: retrial.replay.v1.ReplayService.CancelReplay:input_type -> retrial.replay.v1.CancelReplayRequest
+	4,  // 31: retrial.replay.v1.ReplayService.Replay:output_type -> retrial.replay.v1.ReplayResponse
+	9,  // 32: retrial.replay.v1.ReplayService.GetReplay:output_type -> retrial.replay.v1.GetReplayResponse
+	11, // 33: retrial.replay.v1.ReplayService.WatchReplay:output_type -> retrial.replay.v1.WatchReplayResponse
+	13, // 34: retrial.replay.v1.ReplayService.ListReplays:output_type -> retrial.replay.v1.ListReplaysResponse
+	15, // 35: retrial.replay.v1.ReplayService.CancelReplay:output_type -> retrial.replay.v1.CancelReplayResponse
+	31, // [31:36] is the sub-list for method output_type
+	26, // [26:31] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_retrial_replay_v1_replay_proto_init() }
@@ -773,13 +1582,19 @@ func file_retrial_replay_v1_replay_proto_init() {
 		(*ReplayResponse_Finding)(nil),
 		(*ReplayResponse_Decision)(nil),
 	}
+	file_retrial_replay_v1_replay_proto_msgTypes[9].OneofWrappers = []any{
+		(*WatchReplayResponse_Started)(nil),
+		(*WatchReplayResponse_Progress)(nil),
+		(*WatchReplayResponse_Finding)(nil),
+		(*WatchReplayResponse_Decision)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_retrial_replay_v1_replay_proto_rawDesc), len(file_retrial_replay_v1_replay_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   6,
+			NumEnums:      2,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,7 +21,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ReplayService_Replay_FullMethodName = "/retrial.replay.v1.ReplayService/Replay"
+	ReplayService_Replay_FullMethodName       = "/retrial.replay.v1.ReplayService/Replay"
+	ReplayService_GetReplay_FullMethodName    = "/retrial.replay.v1.ReplayService/GetReplay"
+	ReplayService_WatchReplay_FullMethodName  = "/retrial.replay.v1.ReplayService/WatchReplay"
+	ReplayService_ListReplays_FullMethodName  = "/retrial.replay.v1.ReplayService/ListReplays"
+	ReplayService_CancelReplay_FullMethodName = "/retrial.replay.v1.ReplayService/CancelReplay"
 )
 
 // ReplayServiceClient is the client API for ReplayService service.
@@ -40,7 +44,23 @@ type ReplayServiceClient interface {
 	// Errors: NOT_FOUND for an unknown set, version or checker; INVALID_ARGUMENT for bad parameters or a bad policy;
 	// PERMISSION_DENIED for an address or a policy that the server's configuration does not admit; UNAVAILABLE for a
 	// checker that cannot be reached or started; DATA_LOSS for a damaged version.
+	// ALREADY_EXISTS for an idempotency key that was used for another request.
 	Replay(ctx context.Context, in *ReplayRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReplayResponse], error)
+	// GetReplay returns the state of a replay, and its decision once there is one. NOT_FOUND for an unknown id.
+	GetReplay(ctx context.Context, in *GetReplayRequest, opts ...grpc.CallOption) (*GetReplayResponse, error)
+	// WatchReplay streams the events of a replay that another call runs or ran: `started`, then findings and progress, then
+	// the decision, last. Each event but progress has a position, so that a watcher that was cut resumes behind the last one it
+	// saw. Of the findings it has the first 1,000, as the decision has.
+	//
+	// Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that came to no decision, once its events
+	// have been sent.
+	WatchReplay(ctx context.Context, in *WatchReplayRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchReplayResponse], error)
+	// ListReplays lists replays, newest first.
+	ListReplays(ctx context.Context, in *ListReplaysRequest, opts ...grpc.CallOption) (*ListReplaysResponse, error)
+	// CancelReplay ends a replay that is under way; its ruling is then a block. It returns at once.
+	//
+	// Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that is not under way.
+	CancelReplay(ctx context.Context, in *CancelReplayRequest, opts ...grpc.CallOption) (*CancelReplayResponse, error)
 }
 
 type replayServiceClient struct {
@@ -70,6 +90,55 @@ func (c *replayServiceClient) Replay(ctx context.Context, in *ReplayRequest, opt
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ReplayService_ReplayClient = grpc.ServerStreamingClient[ReplayResponse]
 
+func (c *replayServiceClient) GetReplay(ctx context.Context, in *GetReplayRequest, opts ...grpc.CallOption) (*GetReplayResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetReplayResponse)
+	err := c.cc.Invoke(ctx, ReplayService_GetReplay_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *replayServiceClient) WatchReplay(ctx context.Context, in *WatchReplayRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchReplayResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ReplayService_ServiceDesc.Streams[1], ReplayService_WatchReplay_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchReplayRequest, WatchReplayResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ReplayService_WatchReplayClient = grpc.ServerStreamingClient[WatchReplayResponse]
+
+func (c *replayServiceClient) ListReplays(ctx context.Context, in *ListReplaysRequest, opts ...grpc.CallOption) (*ListReplaysResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListReplaysResponse)
+	err := c.cc.Invoke(ctx, ReplayService_ListReplays_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *replayServiceClient) CancelReplay(ctx context.Context, in *CancelReplayRequest, opts ...grpc.CallOption) (*CancelReplayResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelReplayResponse)
+	err := c.cc.Invoke(ctx, ReplayService_CancelReplay_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ReplayServiceServer is the server API for ReplayService service.
 // All implementations must embed UnimplementedReplayServiceServer
 // for forward compatibility.
@@ -86,7 +155,23 @@ type ReplayServiceServer interface {
 	// Errors: NOT_FOUND for an unknown set, version or checker; INVALID_ARGUMENT for bad parameters or a bad policy;
 	// PERMISSION_DENIED for an address or a policy that the server's configuration does not admit; UNAVAILABLE for a
 	// checker that cannot be reached or started; DATA_LOSS for a damaged version.
+	// ALREADY_EXISTS for an idempotency key that was used for another request.
 	Replay(*ReplayRequest, grpc.ServerStreamingServer[ReplayResponse]) error
+	// GetReplay returns the state of a replay, and its decision once there is one. NOT_FOUND for an unknown id.
+	GetReplay(context.Context, *GetReplayRequest) (*GetReplayResponse, error)
+	// WatchReplay streams the events of a replay that another call runs or ran: `started`, then findings and progress, then
+	// the decision, last. Each event but progress has a position, so that a watcher that was cut resumes behind the last one it
+	// saw. Of the findings it has the first 1,000, as the decision has.
+	//
+	// Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that came to no decision, once its events
+	// have been sent.
+	WatchReplay(*WatchReplayRequest, grpc.ServerStreamingServer[WatchReplayResponse]) error
+	// ListReplays lists replays, newest first.
+	ListReplays(context.Context, *ListReplaysRequest) (*ListReplaysResponse, error)
+	// CancelReplay ends a replay that is under way; its ruling is then a block. It returns at once.
+	//
+	// Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that is not under way.
+	CancelReplay(context.Context, *CancelReplayRequest) (*CancelReplayResponse, error)
 	mustEmbedUnimplementedReplayServiceServer()
 }
 
@@ -99,6 +184,18 @@ type UnimplementedReplayServiceServer struct{}
 
 func (UnimplementedReplayServiceServer) Replay(*ReplayRequest, grpc.ServerStreamingServer[ReplayResponse]) error {
 	return status.Error(codes.Unimplemented, "method Replay not implemented")
+}
+func (UnimplementedReplayServiceServer) GetReplay(context.Context, *GetReplayRequest) (*GetReplayResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetReplay not implemented")
+}
+func (UnimplementedReplayServiceServer) WatchReplay(*WatchReplayRequest, grpc.ServerStreamingServer[WatchReplayResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchReplay not implemented")
+}
+func (UnimplementedReplayServiceServer) ListReplays(context.Context, *ListReplaysRequest) (*ListReplaysResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListReplays not implemented")
+}
+func (UnimplementedReplayServiceServer) CancelReplay(context.Context, *CancelReplayRequest) (*CancelReplayResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelReplay not implemented")
 }
 func (UnimplementedReplayServiceServer) mustEmbedUnimplementedReplayServiceServer() {}
 func (UnimplementedReplayServiceServer) testEmbeddedByValue()                       {}
@@ -132,17 +229,100 @@ func _ReplayService_Replay_Handler(srv interface{}, stream grpc.ServerStream) er
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ReplayService_ReplayServer = grpc.ServerStreamingServer[ReplayResponse]
 
+func _ReplayService_GetReplay_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetReplayRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReplayServiceServer).GetReplay(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReplayService_GetReplay_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReplayServiceServer).GetReplay(ctx, req.(*GetReplayRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReplayService_WatchReplay_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchReplayRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ReplayServiceServer).WatchReplay(m, &grpc.GenericServerStream[WatchReplayRequest, WatchReplayResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ReplayService_WatchReplayServer = grpc.ServerStreamingServer[WatchReplayResponse]
+
+func _ReplayService_ListReplays_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListReplaysRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReplayServiceServer).ListReplays(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReplayService_ListReplays_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReplayServiceServer).ListReplays(ctx, req.(*ListReplaysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReplayService_CancelReplay_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelReplayRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReplayServiceServer).CancelReplay(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReplayService_CancelReplay_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReplayServiceServer).CancelReplay(ctx, req.(*CancelReplayRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ReplayService_ServiceDesc is the grpc.ServiceDesc for ReplayService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
 var ReplayService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "retrial.replay.v1.ReplayService",
 	HandlerType: (*ReplayServiceServer)(nil),
-	Methods:     []grpc.MethodDesc{},
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "GetReplay",
+			Handler:    _ReplayService_GetReplay_Handler,
+		},
+		{
+			MethodName: "ListReplays",
+			Handler:    _ReplayService_ListReplays_Handler,
+		},
+		{
+			MethodName: "CancelReplay",
+			Handler:    _ReplayService_CancelReplay_Handler,
+		},
+	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "Replay",
 			Handler:       _ReplayService_Replay_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "WatchReplay",
+			Handler:       _ReplayService_WatchReplay_Handler,
 			ServerStreams: true,
 		},
 	},
