@@ -316,7 +316,7 @@ func (f *fixtures) TagVersion(_ context.Context, req *fixturev1.TagVersionReques
 	if req.GetVersion() == 0 {
 		return nil, invalid("version", errors.New("missing"))
 	}
-	if err := f.store.Tag(req.GetSet(), req.GetVersion(), req.GetTag()); err != nil {
+	if err := f.store.Tag(req.GetSet(), req.GetVersion(), req.GetTag(), f.now()); err != nil {
 		return nil, err
 	}
 	v, err := f.store.Version(req.GetSet(), req.GetVersion())

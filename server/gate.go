@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -18,6 +19,7 @@ type gates struct {
 	gatev1.UnimplementedGateServiceServer
 	store   *fixturestore.Store
 	running func(seq uint64) bool
+	now     func() time.Time
 }
 
 // GetGateStatus implements the service.
@@ -119,7 +121,7 @@ func unknown(code, message string) []*gatev1.Cause {
 
 // stand gives the standing of a release, from its newest replay and nothing else. Absence of evidence is never a pass.
 func (g *gates) stand(release string, out *gatev1.SetStanding, newest *fixturestore.Version) error {
-	r, err := g.store.NewestReplay(release, out.GetSet())
+	r, err := g.store.ReplayAt(release, out.GetSet(), g.now())
 	underWay := false
 	if err == nil && r != nil {
 		r, underWay, err = g.settled(r)

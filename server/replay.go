@@ -74,7 +74,7 @@ func (s *replays) Replay(req *replayv1.ReplayRequest, stream grpc.ServerStreamin
 	if err != nil {
 		// What is recorded is what the caller is told, and no more.
 		told := status.Convert(toStatus(s.log, err)).Message()
-		return errors.Join(err, s.store.EndReplay(seq, nil, fixture.Printable(told, maxFailure)))
+		return errors.Join(err, s.store.EndReplay(seq, nil, fixture.Printable(told, maxFailure), s.now()))
 	}
 	return s.rule(seq, d, stream)
 }
@@ -117,7 +117,7 @@ func (s *replays) rule(seq uint64, d *gatev1.Decision, stream grpc.ServerStreami
 	if err != nil {
 		return err
 	}
-	if err := s.store.EndReplay(seq, stored, ""); err != nil {
+	if err := s.store.EndReplay(seq, stored, "", d.GetDecidedAt().AsTime()); err != nil {
 		return fmt.Errorf("record the decision: %w", err)
 	}
 	s.log.Info("decision", zap.String("replay", d.GetReplayId()), zap.String("set", d.GetSet()), zap.Uint64("version", d.GetVersion()),

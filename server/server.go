@@ -54,7 +54,7 @@ func New(c Config, store *fixturestore.Store, checkers *Checkers, log *zap.Logge
 		slots: make(chan struct{}, limits.Replays), running: map[uint64]bool{}}
 	fixturev1.RegisterFixtureServiceServer(s.grpc, &fixtures{store: store, now: now})
 	replayv1.RegisterReplayServiceServer(s.grpc, replays)
-	gatev1.RegisterGateServiceServer(s.grpc, &gates{store: store, running: replays.isRunning})
+	gatev1.RegisterGateServiceServer(s.grpc, &gates{store: store, running: replays.isRunning, now: now})
 	registryv1.RegisterRegistryServiceServer(s.grpc, checkers)
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	for name := range s.grpc.GetServiceInfo() {
