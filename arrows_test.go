@@ -26,6 +26,7 @@ var arrows = []arrow{
 	{"fixturestore", []string{"replayer/fixture"}, []string{"golang.org/x/text/", "go.etcd.io/bbolt", "golang.org/x/sys/"}},
 	{"gen/*", []string{"gen"}, nil},
 	{"server/wire", nil, []string{"google.golang.org/protobuf/"}},
+	{"server/identity", []string{"replayer/fixture"}, []string{"golang.org/x/mod/sumdb/note", "golang.org/x/text/"}},
 	{"server/checkerhost", []string{"gen", "replayer", "server/wire"}, nil},
 	{"server", []string{"gen", "replayer", "fixturestore", "stub", "server"}, nil},
 	{"clients/retrial", []string{"gen", "replayer/fixture", "server/wire"}, nil},
