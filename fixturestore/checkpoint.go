@@ -72,11 +72,18 @@ func parseCheckpoint(text string) (Checkpoint, error) {
 	return c, nil
 }
 
-// Checkpoint gives the newest signed checkpoint, nil where the store was opened without a signer.
-func (s *Store) Checkpoint() []byte {
+// Checkpoint gives a signed checkpoint of the log as it is, and its size. Without a signer it gives no note.
+func (s *Store) Checkpoint() (signed []byte, size uint64, err error) {
+	if s.signer == nil {
+		tree, err := s.Tree()
+		return nil, uint64(tree.N), err
+	}
+	if err := s.witness(); err != nil {
+		return nil, 0, err
+	}
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
-	return s.checkpoint
+	return s.checkpoint, uint64(s.checkpointSize), nil
 }
 
 // checkHistory holds the log against the checkpoint beside the file: a file that is older than it was restored from a

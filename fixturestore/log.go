@@ -162,6 +162,43 @@ func entryOf(tx *bolt.Tx, kind Kind, subject string) (*LogEntry, error) {
 	return e, err
 }
 
+// CheckLogged holds a version, and its approval if it has one, against the log. CodeCorrupt if the log has another, or none:
+// then somebody has written it behind the store's back.
+func (s *Store) CheckLogged(v *Version) error {
+	subject := versionSubject(v.Set, v.Number)
+	if err := s.checkLogged(KindVersion, subject, v.digest.String()); err != nil || v.Approval == nil {
+		return err
+	}
+	record, err := json.Marshal(v.Approval)
+	if err != nil {
+		return err
+	}
+	return s.checkLogged(KindApproval, subject, fixture.DigestOf(record).String())
+}
+
+// CheckReplayLogged is CheckLogged for a replay that has ended.
+func (s *Store) CheckReplayLogged(r *Replay) error { return s.checkLogged(KindDecision, r.ID, r.Digest) }
+
+// CheckWaiverLogged is CheckLogged for a waiver.
+func (s *Store) CheckWaiverLogged(w *Waiver) error {
+	record, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	return s.checkLogged(KindWaiver, w.ID, fixture.DigestOf(record).String())
+}
+
+func (s *Store) checkLogged(kind Kind, subject, digest string) error {
+	e, err := s.EntryOf(kind, subject)
+	switch {
+	case fixture.CodeOf(err) == fixture.CodeNotFound:
+		return corrupt(fmt.Sprintf("%s %q", kind, subject), errors.New("the log has no entry about it"))
+	case err == nil && e.Record != digest:
+		return corrupt(fmt.Sprintf("%s %q", kind, subject), fmt.Errorf("it is not what log entry %d was made for", e.Index))
+	}
+	return err
+}
+
 // InclusionProof proves that the log, when it had size entries, had the one at index. Zero stands for the whole log.
 // CodeInvalid for an index or a size that it has not reached.
 func (s *Store) InclusionProof(index, size uint64) (e *LogEntry, at uint64, proof tlog.RecordProof, err error) {

@@ -103,7 +103,11 @@ func TestR16LogHasEveryWrite(t *testing.T) {
 	if strings.Join(got, ", ") != want {
 		t.Errorf("got %s", strings.Join(got, ", "))
 	}
-	c, err := fixturestore.OpenCheckpoint(s.Checkpoint(), o.Verifier)
+	text, _, err := s.Checkpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := fixturestore.OpenCheckpoint(text, o.Verifier)
 	if err != nil || c.Tree.N != 7 {
 		t.Fatalf("checkpoint %+v, %v", c, err)
 	}

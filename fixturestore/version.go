@@ -43,7 +43,8 @@ type Version struct {
 	ApprovalNeeded []string
 	Approval       *Approval
 
-	root ref
+	root   ref
+	digest fixture.Digest // over the record, as the log has it
 }
 
 // versionRecord is the stored form of a Version. Tags stand in a bucket of their own.
@@ -111,6 +112,19 @@ func (v *Version) Name() string { return versionName(v.Set, v.Number) }
 
 func versionName(set string, n uint64) string { return fmt.Sprintf("version %d of %q", n, set) }
 
+// VersionAt gives the version that was the newest of its set at an instant. CodeNotFound if there was none.
+func (s *Store) VersionAt(set string, at time.Time) (v *Version, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		for n := newestNumber(tx, set); n > 0; n-- {
+			if v, err = readVersion(tx, set, n); err != nil || !v.CommittedAt.After(at) {
+				return err
+			}
+		}
+		return fixture.NewError(fixture.CodeNotFound, "find set", fmt.Sprintf("%q", set), errors.New("there is no such set"))
+	})
+	return v, err
+}
+
 // Newest gives the newest version of a set. CodeNotFound if there is no such set.
 func (s *Store) Newest(set string) (*Version, error) {
 	var v *Version
@@ -169,6 +183,7 @@ func readVersion(tx *bolt.Tx, set string, n uint64) (*Version, error) {
 	if err != nil {
 		return nil, corrupt(versionName(set, n), err)
 	}
+	v.digest = fixture.DigestOf(record)
 	if v.Tags, err = readTags(tx, set, n); err != nil {
 		return nil, err
 	}

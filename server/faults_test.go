@@ -97,7 +97,10 @@ func newBench(t *testing.T, checkers func(*bench) map[string]server.CheckerConfi
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server.New(c, store, server.NewCheckers(c), zap.NewNop(), nil)
+	s, err := server.New(c, server.Parts{Store: store, Checkers: server.NewCheckers(c), Log: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	l := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()

@@ -17,8 +17,8 @@ import (
 )
 
 // interceptors gives what stands around every call, outermost first: the log, the one place that makes a status of an
-// error, recovery from a panic, and the limit on calls that begin.
-func interceptors(log *zap.Logger, l Limits) ([]grpc.UnaryServerInterceptor, []grpc.StreamServerInterceptor) {
+// error, recovery from a panic, the limit on calls that begin, and the question who calls.
+func interceptors(log *zap.Logger, l Limits, auth *authenticator) ([]grpc.UnaryServerInterceptor, []grpc.StreamServerInterceptor) {
 	limiter := rate.NewLimiter(rate.Limit(l.RequestsPerSecond), max(1, int(l.RequestsPerSecond)))
 	around := func(method string, call func() error) error {
 		start := time.Now()
@@ -33,6 +33,11 @@ func interceptors(log *zap.Logger, l Limits) ([]grpc.UnaryServerInterceptor, []g
 	}
 	unary := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (res any, err error) {
 		err = around(info.FullMethod, func() (err error) {
+			ctx, cancel, err := auth.admit(ctx, info.FullMethod)
+			if err != nil {
+				return err
+			}
+			defer cancel()
 			res, err = handler(ctx, req)
 			return err
 		})
@@ -42,7 +47,14 @@ func interceptors(log *zap.Logger, l Limits) ([]grpc.UnaryServerInterceptor, []g
 		return res, nil
 	}
 	stream := func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		return around(info.FullMethod, func() error { return handler(srv, &watchedStream{ServerStream: ss, timeout: l.SendTimeout}) })
+		return around(info.FullMethod, func() error {
+			ctx, cancel, err := auth.admit(ss.Context(), info.FullMethod)
+			if err != nil {
+				return err
+			}
+			defer cancel()
+			return handler(srv, &watchedStream{ServerStream: &knownStream{ss, ctx}, timeout: l.SendTimeout})
+		})
 	}
 	return []grpc.UnaryServerInterceptor{unary}, []grpc.StreamServerInterceptor{stream}
 }

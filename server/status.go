@@ -21,17 +21,18 @@ var statuses = map[fixture.Code]struct {
 	code   codes.Code
 	reason string
 }{
-	fixture.CodeUnknown:      {codes.Internal, "INTERNAL"},
-	fixture.CodeInvalid:      {codes.InvalidArgument, "INVALID"},
-	fixture.CodeNotFound:     {codes.NotFound, "NOT_FOUND"},
-	fixture.CodeExists:       {codes.AlreadyExists, "ALREADY_EXISTS"},
-	fixture.CodeConflict:     {codes.Aborted, "CONFLICT"},
-	fixture.CodePrecondition: {codes.FailedPrecondition, "PRECONDITION"},
-	fixture.CodeCorrupt:      {codes.DataLoss, "CORRUPT"},
-	fixture.CodeUnavailable:  {codes.Unavailable, "UNAVAILABLE"},
-	fixture.CodeDenied:       {codes.PermissionDenied, "DENIED"},
-	fixture.CodeBusy:         {codes.ResourceExhausted, "BUSY"},
-	fixture.CodeTooLarge:     {codes.InvalidArgument, "TOO_LARGE"},
+	fixture.CodeUnknown:         {codes.Internal, "INTERNAL"},
+	fixture.CodeInvalid:         {codes.InvalidArgument, "INVALID"},
+	fixture.CodeNotFound:        {codes.NotFound, "NOT_FOUND"},
+	fixture.CodeExists:          {codes.AlreadyExists, "ALREADY_EXISTS"},
+	fixture.CodeConflict:        {codes.Aborted, "CONFLICT"},
+	fixture.CodePrecondition:    {codes.FailedPrecondition, "PRECONDITION"},
+	fixture.CodeCorrupt:         {codes.DataLoss, "CORRUPT"},
+	fixture.CodeUnavailable:     {codes.Unavailable, "UNAVAILABLE"},
+	fixture.CodeUnauthenticated: {codes.Unauthenticated, "UNAUTHENTICATED"},
+	fixture.CodeDenied:          {codes.PermissionDenied, "DENIED"},
+	fixture.CodeBusy:            {codes.ResourceExhausted, "BUSY"},
+	fixture.CodeTooLarge:        {codes.InvalidArgument, "TOO_LARGE"},
 }
 
 // maxErrorText bounds the message of a status, and maxViolation that of a field violation: both travel in a trailer.

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
-	"github.com/retrial-dev/retrial/fixturestore"
 	"github.com/retrial-dev/retrial/server"
 )
 
@@ -70,12 +69,15 @@ func (a *app) embed(ctx context.Context, checkers map[string]server.CheckerConfi
 		names = append(names, name)
 	}
 	reached.Start(ctx, names...) // checkers start while the file is opened
-	store, err := fixturestore.Open(a.store, fixturestore.Options{})
+	store, key, err := server.OpenStore(a.store, "")
 	if err != nil {
 		return nil, errors.Join(err, reached.Close())
 	}
 	log := a.logger()
-	s := server.New(c, store, reached, log, nil)
+	s, err := server.New(c, server.Parts{Store: store, Checkers: reached, Key: key, Log: log})
+	if err != nil {
+		return nil, errors.Join(err, store.Close(), reached.Close())
+	}
 	l := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/retrial-dev/retrial/fixturestore"
 	"github.com/retrial-dev/retrial/server"
 	"github.com/retrial-dev/retrial/server/wire"
 )
@@ -68,11 +67,14 @@ func (a *app) serve(ctx context.Context, c server.Config) error {
 	if err != nil {
 		return &exit{exitUndecided, err}
 	}
-	store, err := fixturestore.Open(c.Store, fixturestore.Options{})
+	store, key, err := server.OpenStore(c.Store, c.Key)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := server.New(c, store, server.NewCheckers(c), log, nil)
+	s, err := server.New(c, server.Parts{Store: store, Checkers: server.NewCheckers(c), Key: key, Log: log})
+	if err != nil {
+		return errors.Join(err, store.Close(), l.Close())
+	}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	log.Info("serving", zap.String("address", wire.Display(l.Addr())), zap.String("store", store.Path()), zap.Int("checkers", len(c.Checkers)))
