@@ -2,75 +2,22 @@ package fixturestore
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	bolt "go.etcd.io/bbolt"
-	"golang.org/x/mod/sumdb/note"
+
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/retrial-dev/retrial/fixturestore/checkpoint"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
 // CheckpointSuffix follows a store's path to make that of the file with its newest checkpoint.
 const CheckpointSuffix = ".checkpoint"
-
-// Checkpoint is what a signed note says of a log.
-type Checkpoint struct {
-	Origin string
-	Tree   tlog.Tree
-}
-
-// ErrMalformedCheckpoint says that a text is no checkpoint.
-var ErrMalformedCheckpoint = errors.New("malformed checkpoint")
-
-func (c Checkpoint) text() string {
-	return fmt.Sprintf("%s\n%d\n%s\n", c.Origin, c.Tree.N, base64.StdEncoding.EncodeToString(c.Tree.Hash[:]))
-}
-
-// OpenCheckpoint verifies a signed note and reads it.
-func OpenCheckpoint(signed []byte, v note.Verifier) (Checkpoint, error) {
-	n, err := note.Open(signed, note.VerifierList(v))
-	if err != nil {
-		return Checkpoint{}, fmt.Errorf("%w: %w", ErrMalformedCheckpoint, err)
-	}
-	c, err := parseCheckpoint(n.Text)
-	if err == nil && c.Origin != v.Name() {
-		err = fmt.Errorf("%w: it is of log %q, the key of %q", ErrMalformedCheckpoint, c.Origin, v.Name())
-	}
-	return c, err
-}
-
-// ReadCheckpoint reads a signed note without a key, and so without proof of who signed it.
-func ReadCheckpoint(signed []byte) (Checkpoint, error) {
-	text, _, found := bytes.Cut(signed, []byte("\n\n"))
-	if !found {
-		return Checkpoint{}, ErrMalformedCheckpoint
-	}
-	return parseCheckpoint(string(text) + "\n")
-}
-
-func parseCheckpoint(text string) (Checkpoint, error) {
-	lines := strings.Split(text, "\n")
-	if len(lines) != 4 || lines[3] != "" {
-		return Checkpoint{}, ErrMalformedCheckpoint
-	}
-	n, err := strconv.ParseInt(lines[1], 10, 64)
-	root, rootErr := base64.StdEncoding.DecodeString(lines[2])
-	c := Checkpoint{Origin: lines[0]}
-	if err != nil || rootErr != nil || n < 0 || len(root) != tlog.HashSize || strconv.FormatInt(n, 10) != lines[1] {
-		return Checkpoint{}, ErrMalformedCheckpoint
-	}
-	c.Tree.N = n
-	copy(c.Tree.Hash[:], root)
-	return c, nil
-}
 
 // Checkpoint gives a signed checkpoint of the log as it is, and its size. Without a signer it gives no note.
 func (s *Store) Checkpoint() (signed []byte, size uint64, err error) {
@@ -96,27 +43,31 @@ func (s *Store) checkHistory(o Options) error {
 	if err != nil {
 		return err
 	}
-	c, err := ReadCheckpoint(signed)
+	c, err := checkpoint.Read(signed)
 	if err == nil && o.Verifier != nil {
-		c, err = OpenCheckpoint(signed, o.Verifier)
+		c, err = checkpoint.Open(signed, o.Verifier)
 	}
 	if err != nil {
 		return corrupt(s.path+CheckpointSuffix, err)
 	}
-	err = s.view(func(tx *bolt.Tx) error {
+	s.checkpoint, s.checkpointSize = signed, c.Tree.N
+	return s.CheckAgainst(c.Tree)
+}
+
+// CheckAgainst holds the log against a tree that was signed before. CodeCorrupt if it does not extend it.
+func (s *Store) CheckAgainst(tree tlog.Tree) error {
+	return s.view(func(tx *bolt.Tx) error {
 		n := logSize(tx)
-		if uint64(c.Tree.N) > n {
-			return corrupt("file", fmt.Errorf("it is older than %s: its log has %d entries, of which there were %d. "+
-				"It was restored from a backup, or rolled back; to go on with it all the same, run `retrial log adopt`", s.path+CheckpointSuffix, n, c.Tree.N))
+		if uint64(tree.N) > n {
+			return corrupt("file", fmt.Errorf("it is older than its checkpoint: its log has %d entries, of which there were %d. "+
+				"It was restored from a backup, or rolled back; to go on with it all the same, run `retrial log adopt`", n, tree.N))
 		}
-		tree, err := treeAt(tx, uint64(c.Tree.N))
-		if err == nil && tree.Hash != c.Tree.Hash {
-			err = corrupt("log", fmt.Errorf("its first %d entries are not those that %s was signed for", c.Tree.N, s.path+CheckpointSuffix))
+		now, err := treeAt(tx, uint64(tree.N))
+		if err == nil && now.Hash != tree.Hash {
+			err = corrupt("log", fmt.Errorf("its first %d entries are not those that the checkpoint was signed for", tree.N))
 		}
 		return err
 	})
-	s.checkpoint, s.checkpointSize = signed, c.Tree.N
-	return err
 }
 
 // noCheckpoint admits a file without a checkpoint where it cannot have one: a new log, or no signer.
@@ -145,7 +96,7 @@ func (s *Store) witness() error {
 	if err != nil || s.checkpoint != nil && tree.N == s.checkpointSize {
 		return err
 	}
-	signed, err := note.Sign(&note.Note{Text: Checkpoint{s.signer.Name(), tree}.text()}, s.signer)
+	signed, err := checkpoint.Sign(checkpoint.Checkpoint{Origin: s.signer.Name(), Tree: tree}, s.signer)
 	if err != nil {
 		return err
 	}
@@ -166,21 +117,21 @@ func (s *Store) witness() error {
 
 // Adopt signs the log as it is, whatever the checkpoint beside the file says. It is for an operator who restored a backup on
 // purpose. Whoever has pinned a newer checkpoint will still see it.
-func Adopt(path string, o Options) (Checkpoint, error) {
+func Adopt(path string, o Options) (checkpoint.Checkpoint, error) {
 	signer := o.Signer
-	o.Signer, o.adopt = nil, true
+	o.Signer, o.IgnoreCheckpoint = nil, true
 	s, err := Open(path, o)
 	if err != nil {
-		return Checkpoint{}, err
+		return checkpoint.Checkpoint{}, err
 	}
 	s.signer, s.checkpoint = signer, nil
 	if err := os.Remove(path + CheckpointSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Checkpoint{}, errors.Join(err, s.Close())
+		return checkpoint.Checkpoint{}, errors.Join(err, s.Close())
 	}
 	err = s.witness()
-	c := Checkpoint{}
+	c := checkpoint.Checkpoint{}
 	if err == nil {
-		c, err = ReadCheckpoint(s.checkpoint)
+		c, err = checkpoint.Read(s.checkpoint)
 	}
 	return c, errors.Join(err, s.Close())
 }

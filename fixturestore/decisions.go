@@ -48,8 +48,8 @@ type Replay struct {
 	// Decision is the decision of a decided replay, in a form that the store does not read.
 	Decision []byte `json:"decision,omitempty"`
 
-	// Digest is SHA-256 over the stored record, as the log has it once the replay has ended.
-	Digest string `json:"-"`
+	// Record is the stored record, whose SHA-256 the log has once the replay has ended.
+	Record []byte `json:"-"`
 }
 
 // BeginReplay records that a replay begins, and gives its sequence.
@@ -143,7 +143,7 @@ func readReplay(tx *bolt.Tx, seq uint64) (*Replay, error) {
 	if err != nil {
 		return nil, corrupt(subject, err)
 	}
-	r := &Replay{Seq: seq, Digest: fixture.DigestOf(record).String()}
+	r := &Replay{Seq: seq, Record: record}
 	if err := json.Unmarshal(record, r); err != nil {
 		return nil, corrupt(subject, err)
 	}

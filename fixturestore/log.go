@@ -177,7 +177,9 @@ func (s *Store) CheckLogged(v *Version) error {
 }
 
 // CheckReplayLogged is CheckLogged for a replay that has ended.
-func (s *Store) CheckReplayLogged(r *Replay) error { return s.checkLogged(KindDecision, r.ID, r.Digest) }
+func (s *Store) CheckReplayLogged(r *Replay) error {
+	return s.checkLogged(KindDecision, r.ID, fixture.DigestOf(r.Record).String())
+}
 
 // CheckWaiverLogged is CheckLogged for a waiver.
 func (s *Store) CheckWaiverLogged(w *Waiver) error {

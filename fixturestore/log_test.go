@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/retrial-dev/retrial/fixturestore"
+	"github.com/retrial-dev/retrial/fixturestore/checkpoint"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -107,7 +108,7 @@ func TestR16LogHasEveryWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := fixturestore.OpenCheckpoint(text, o.Verifier)
+	c, err := checkpoint.Open(text, o.Verifier)
 	if err != nil || c.Tree.N != 7 {
 		t.Fatalf("checkpoint %+v, %v", c, err)
 	}

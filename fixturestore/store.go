@@ -29,7 +29,8 @@ type Options struct {
 	Signer   note.Signer
 	Verifier note.Verifier
 
-	adopt bool // open whatever the checkpoint says
+	// IgnoreCheckpoint opens whatever the checkpoint beside the file says. For those that hold it against one themselves.
+	IgnoreCheckpoint bool
 }
 
 // Store is an open file. Safe for concurrent use.
@@ -102,7 +103,7 @@ func (s *Store) open(o Options) (err error) {
 	if !o.ReadOnly {
 		steps = []func() error{s.upgrade, s.check, s.sweep}
 	}
-	if !o.adopt {
+	if !o.IgnoreCheckpoint {
 		steps = append(steps, func() error { return s.checkHistory(o) }, s.witness)
 	}
 	for _, step := range steps {

@@ -4,17 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/wire"
 )
 
 // Config is a server's configuration. Its field comments are its manual; durations are written as "30s".
@@ -131,7 +130,7 @@ func (c Config) Validate() error {
 	refuse := func(field, format string, args ...any) {
 		errs = append(errs, &fixture.Error{Code: fixture.CodeInvalid, Op: "configuration", Field: field, Err: fmt.Errorf(format, args...)})
 	}
-	if c.Listen != "" && !c.Insecure && !local(c.Listen) && !(c.TLS.on() && c.Auth.on()) {
+	if c.Listen != "" && !c.Insecure && !wire.Local(c.Listen) && !(c.TLS.on() && c.Auth.on()) {
 		refuse("listen", "other machines reach %q: it needs tls and auth, or \"insecure: true\" if that is meant", c.Listen)
 	}
 	if err := c.TLS.validate(c.Auth); err != nil {
@@ -174,17 +173,4 @@ func (c Config) Validate() error {
 		refuse("limits", "a limit is negative")
 	}
 	return errors.Join(errs...)
-}
-
-// local says whether only this machine reaches an address.
-func local(address string) bool {
-	if strings.HasPrefix(address, "unix:") {
-		return true
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

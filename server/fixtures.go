@@ -249,6 +249,6 @@ func (f *fixtures) VerifyStore(_ *fixturev1.VerifyStoreRequest, stream grpc.Serv
 		return err
 	}
 	return stream.Send(&fixturev1.VerifyStoreResponse{Step: &fixturev1.VerifyStoreResponse_Summary{Summary: &fixturev1.VerifySummary{
-		Sets: sum.Sets, Versions: sum.Versions, Fixtures: sum.Fixtures, Decisions: sum.Decisions, Damaged: sum.Damaged,
+		Sets: sum.Sets, Versions: sum.Versions, Fixtures: sum.Fixtures, Decisions: sum.Decisions, Damaged: sum.Damaged, Waivers: sum.Waivers, LogEntries: sum.Entries,
 	}}})
 }

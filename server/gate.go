@@ -134,13 +134,18 @@ func (g *gates) prove(out *gatev1.GetGateStatusResponse) error {
 		if s.GetDecision() == nil {
 			continue
 		}
-		e, err := g.store.EntryOf(fixturestore.KindDecision, s.GetDecision().GetReplayId())
+		r, err := g.store.ReplayByID(s.GetDecision().GetReplayId())
+		if err != nil {
+			return err
+		}
+		e, err := g.store.EntryOf(fixturestore.KindDecision, r.ID)
 		if err != nil {
 			return err
 		}
 		if s.Proof, err = inclusionProof(g.store, e.Index, size); err != nil {
 			return err
 		}
+		s.Proof.Record = r.Record
 	}
 	return nil
 }

@@ -33,6 +33,9 @@ func (l *logs) GetCheckpoint(_ context.Context, req *logv1.GetCheckpointRequest)
 		}
 	}
 	if req.GetOldSize() > 0 {
+		if req.GetSize() > 0 {
+			size = req.GetSize()
+		}
 		proof, err := l.store.ConsistencyProof(req.GetOldSize(), size)
 		if err != nil {
 			return nil, err

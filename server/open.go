@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/retrial-dev/retrial/fixturestore"
+	"github.com/retrial-dev/retrial/fixturestore/checkpoint"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/server/identity"
 )
@@ -29,13 +30,13 @@ func OpenStore(path, keyPath string) (*fixturestore.Store, *identity.Key, error)
 }
 
 // AdoptStore signs the log of a store as it is, whatever the checkpoint beside it says.
-func AdoptStore(path, keyPath string) (fixturestore.Checkpoint, error) {
+func AdoptStore(path, keyPath string) (checkpoint.Checkpoint, error) {
 	if _, err := os.Stat(path); err != nil {
-		return fixturestore.Checkpoint{}, fixture.NewError(fixture.CodeNotFound, "adopt", path, err)
+		return checkpoint.Checkpoint{}, fixture.NewError(fixture.CodeNotFound, "adopt", path, err)
 	}
 	_, o, err := storeOptions(path, keyPath)
 	if err != nil {
-		return fixturestore.Checkpoint{}, err
+		return checkpoint.Checkpoint{}, err
 	}
 	return fixturestore.Adopt(path, o)
 }

@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,6 +17,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/retrial-dev/retrial/server"
+	"github.com/retrial-dev/retrial/server/wire"
 )
 
 // defaultStore is where the server in this process keeps its file.
@@ -34,7 +37,7 @@ type connection struct {
 // connect reaches the server that the flags name. Without one it starts one in this process, with these checkers.
 func (a *app) connect(ctx context.Context, checkers map[string]server.CheckerConfig) (*connection, error) {
 	if a.server != "" {
-		conn, err := dial(a.server)
+		conn, err := a.dial()
 		if err != nil {
 			return nil, usage(err)
 		}
@@ -43,9 +46,27 @@ func (a *app) connect(ctx context.Context, checkers map[string]server.CheckerCon
 	return a.embed(ctx, checkers)
 }
 
+// dial reaches the server that the flags name.
+func (a *app) dial() (*grpc.ClientConn, error) {
+	access := a.access
+	access.Token = os.Getenv("RETRIAL_TOKEN")
+	if a.tokenFile != "" {
+		b, err := os.ReadFile(a.tokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("--token-file: %w", err)
+		}
+		access.Token = strings.TrimSpace(string(b))
+	}
+	access.InsecureToken = wire.Local(a.server)
+	opts, err := access.DialOptions()
+	if err != nil {
+		return nil, err
+	}
+	return dial(a.server, opts...)
+}
+
 func dial(target string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 	opts = append(opts,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)))
 	return grpc.NewClient(target, opts...)
 }
@@ -82,7 +103,7 @@ func (a *app) embed(ctx context.Context, checkers map[string]server.CheckerConfi
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	stop := func() error { return errors.Join(s.Stop(), <-served, store.Close()) }
-	conn, err := dial("passthrough:embedded", grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+	conn, err := dial("passthrough:embedded", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
 	if err != nil {
 		return nil, errors.Join(err, stop())
 	}

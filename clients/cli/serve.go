@@ -97,11 +97,10 @@ func (a *app) healthCommand() *cobra.Command {
 		Short: "Ask a server whether it is healthy",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			target := a.server
-			if target == "" {
-				target = defaultListen
+			if a.server == "" {
+				a.server = defaultListen
 			}
-			conn, err := dial(target)
+			conn, err := a.dial()
 			if err != nil {
 				return usage(err)
 			}
