@@ -21,7 +21,7 @@ func (a *app) gateCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  noCommand,
 	}
-	cmd.AddCommand(a.statusCommand(), a.decisionsCommand())
+	cmd.AddCommand(a.statusCommand(), a.decisionsCommand(), a.verifyAttestationCommand())
 	return cmd
 }
 
