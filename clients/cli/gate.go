@@ -23,7 +23,7 @@ func (a *app) gateCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  noCommand,
 	}
-	cmd.AddCommand(a.statusCommand(), a.decisionsCommand(), a.waiveCommand(), a.waiversCommand(), a.revokeCommand())
+	cmd.AddCommand(a.statusCommand(), a.decisionsCommand(), a.waiveCommand(), a.waiversCommand(), a.revokeCommand(), a.attestCommand(), a.verifyAttestationCommand())
 	return cmd
 }
 

@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"append":  appendTo,
 			"flip":    flipBit,
 			"cut":     cut,
+			"attest":  attestTo,
 		},
 	})
 }
