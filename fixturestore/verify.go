@@ -225,7 +225,7 @@ func (v *verifier) keys(bucket []byte) (out [][]byte, err error) {
 // CheckPages has bbolt check its own pages. It must run in a process of its own: over damaged pages it can crash, hang
 // or overflow the stack, and nothing can catch that.
 func CheckPages(path string, damage func(error)) error {
-	s, err := Open(path, Options{ReadOnly: true})
+	s, err := Open(path, Options{ReadOnly: true, IgnoreCheckpoint: true})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ about. After each write the server signs a checkpoint, and keeps the newest one 
 		Args: cobra.NoArgs,
 		RunE: noCommand,
 	}
-	cmd.AddCommand(a.logVerifyCommand(), a.logShowCommand(), a.logExportCommand(), a.logAdoptCommand())
+	cmd.AddCommand(a.logVerifyCommand(), a.logShowCommand(), a.logExportCommand(), a.logKeyCommand(), a.logAdoptCommand())
 	return cmd
 }
 
@@ -203,6 +203,28 @@ func (a *app) logExportCommand() *cobra.Command {
 					return err
 				}
 				return printJSON(a.stdout, res)
+			})
+		},
+	}
+}
+
+func (a *app) logKeyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "key",
+		Short: "Print the public key that signs checkpoints and attestations, as PEM",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.reading(cmd.Context(), func(conn *connection) error {
+				res, err := logv1.NewLogServiceClient(conn).GetCheckpoint(cmd.Context(), &logv1.GetCheckpointRequest{})
+				if err != nil {
+					return err
+				}
+				public, err := identity.ParseVerifierKey(server.LogOrigin, res.GetVerifierKey())
+				if err != nil {
+					return err
+				}
+				_, err = a.stdout.Write(identity.MarshalPublicPEM(public))
+				return err
 			})
 		},
 	}

@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
 			"healthy": healthy,
+			"certs":   certs,
 			"scrub":   scrub,
 			"append":  appendTo,
 			"flip":    flipBit,
@@ -67,13 +68,13 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// healthy ADDRESS: waits until a server answers there.
+// healthy ADDRESS [FLAGS…]: waits until a server answers there.
 func healthy(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: healthy ADDRESS")
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: healthy ADDRESS [FLAGS…]")
 	}
 	deadline := time.Now().Add(20 * time.Second)
-	for ts.Exec("retrial", "health", "--server", args[0], "--timeout", "1s") != nil {
+	for ts.Exec("retrial", append([]string{"health", "--timeout", "1s", "--server"}, args...)...) != nil {
 		if time.Now().After(deadline) {
 			ts.Fatalf("no server answers at %s", args[0])
 		}

@@ -36,8 +36,11 @@ func (k *Key) ID() string { return KeyID(k.Public()) }
 func (k *Key) Sign(message []byte) []byte { return ed25519.Sign(k.private, message) }
 
 // PublicPEM gives the public key as PEM around PKIX: what `openssl pkey -pubout` prints.
-func (k *Key) PublicPEM() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: publicBlock, Bytes: pkix(k.Public())})
+func (k *Key) PublicPEM() []byte { return MarshalPublicPEM(k.Public()) }
+
+// MarshalPublicPEM is the inverse of ParsePublicPEM.
+func MarshalPublicPEM(public ed25519.PublicKey) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: publicBlock, Bytes: pkix(public)})
 }
 
 // Format implements fmt.Formatter for every verb: no print shows the key.

@@ -2,7 +2,9 @@ package identity
 
 import (
 	"crypto/ed25519"
+	"encoding/base64"
 	"fmt"
+	"strings"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -57,3 +59,17 @@ type noteSigner struct {
 
 // Sign implements note.Signer.
 func (s *noteSigner) Sign(msg []byte) ([]byte, error) { return s.key.Sign(msg), nil }
+
+// ParseVerifierKey is the inverse of VerifierKey. CodeInvalid for a text that is none, or is for another origin.
+func ParseVerifierKey(origin, text string) (ed25519.PublicKey, error) {
+	parts := strings.SplitN(text, "+", 3) // the key's own base64 may have more of them
+	b, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
+	if err != nil || len(b) != 1+ed25519.PublicKeySize {
+		return nil, invalid("it is no verifier key")
+	}
+	public := ed25519.PublicKey(b[1:])
+	if want, err := VerifierKey(origin, public); err != nil || want != text {
+		return nil, invalid("it is no verifier key of %s", origin)
+	}
+	return public, nil
+}
