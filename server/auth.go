@@ -69,7 +69,7 @@ func (a *authenticator) admit(ctx context.Context, method string) (context.Conte
 	if !permits(p, method) {
 		return nil, nil, fixture.NewError(fixture.CodeDenied, "call", method, fmt.Errorf("%s has the roles %s; it takes one of %s", p.Name, roleList(p.Roles), roleList(permissions[method])))
 	}
-	ctx, cancel := context.WithDeadlineCause(withPrincipal(ctx, p), until, errExpired)
+	ctx, cancel := context.WithTimeoutCause(withPrincipal(ctx, p), until.Sub(a.now()), errExpired)
 	return ctx, cancel, nil
 }
 

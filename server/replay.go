@@ -78,6 +78,13 @@ func (s *replays) Replay(req *replayv1.ReplayRequest, stream grpc.ServerStreamin
 	c, err := s.open(ctx, req, by)
 	if err != nil {
 		<-s.slots
+		if key := req.GetIdempotencyKey(); key != "" && fixture.CodeOf(err) == fixture.CodeExists { // another was faster
+			before, readErr := s.store.ReplayByKey(by, key)
+			if readErr != nil || before == nil {
+				return errors.Join(err, readErr)
+			}
+			return s.again(req, before, stream)
+		}
 		return err
 	}
 	if !req.GetDetach() {

@@ -108,11 +108,10 @@ func WriteTokens(path string, tokens []Token) error {
 type tokenFile struct {
 	path string
 
-	mu       sync.Mutex // guards the rest
-	size     int64
-	modified time.Time
-	tokens   map[string]Token // by hash
-	err      error
+	mu     sync.Mutex       // guards the rest
+	read   os.FileInfo      // the file that was read
+	tokens map[string]Token // by hash
+	err    error
 }
 
 // find gives the token with a hash. A file that cannot be read admits nobody.
@@ -123,8 +122,8 @@ func (f *tokenFile) find(hash string) (Token, bool, error) {
 	if err != nil {
 		return Token{}, false, err
 	}
-	if info.Size() != f.size || !info.ModTime().Equal(f.modified) || f.tokens == nil {
-		f.size, f.modified = info.Size(), info.ModTime()
+	if f.read == nil || !os.SameFile(info, f.read) || info.Size() != f.read.Size() || !info.ModTime().Equal(f.read.ModTime()) {
+		f.read = info
 		list, err := ReadTokens(f.path)
 		f.tokens, f.err = map[string]Token{}, err
 		for _, t := range list {

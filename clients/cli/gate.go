@@ -106,8 +106,9 @@ func (a *app) standing(ctx context.Context, conn *connection, req *gatev1.GetGat
 	if patience == 0 {
 		return client.GetGateStatus(ctx, req)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer time.AfterFunc(patience, func() { cancel(errImpatient) }).Stop()
 	stream, err := client.WatchGate(ctx, &gatev1.WatchGateRequest{Release: req.GetRelease(), Sets: req.GetSets()})
 	if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (a *app) standing(ctx context.Context, conn *connection, req *gatev1.GetGat
 	for {
 		change, err := stream.Recv()
 		if err != nil {
-			if last != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			if last != nil && errors.Is(context.Cause(ctx), errImpatient) {
 				return last, nil
 			}
 			return nil, err
@@ -129,6 +130,8 @@ func (a *app) standing(ctx context.Context, conn *connection, req *gatev1.GetGat
 		}
 	}
 }
+
+var errImpatient = errors.New("there was no ruling in time")
 
 // waitingFor says why there is no ruling yet.
 func waitingFor(res *gatev1.GetGateStatusResponse) string {
