@@ -27,6 +27,7 @@ var arrows = []arrow{
 	{"gen/*", []string{"gen"}, nil},
 	{"server/wire", nil, []string{"google.golang.org/protobuf/"}},
 	{"server/checkerhost", []string{"gen", "replayer", "server/wire"}, nil},
+	{"server/telemetry", []string{"replayer"}, nil},
 	{"server", []string{"gen", "replayer", "fixturestore", "stub", "server"}, nil},
 	{"clients/retrial", []string{"gen", "replayer/fixture", "server/wire"}, nil},
 	{"clients/*", []string{"gen", "replayer", "fixturestore", "stub", "server", "clients"}, nil},

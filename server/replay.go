@@ -25,6 +25,7 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/server/checkerhost"
+	"github.com/retrial-dev/retrial/server/telemetry"
 )
 
 // Timeouts of a run that names none.
@@ -42,6 +43,7 @@ type replays struct {
 	override bool
 	now      func() time.Time
 	log      *zap.Logger
+	observer *telemetry.Telemetry
 	slots    chan struct{} // one for each replay under way
 
 	mu      sync.Mutex // guards running
@@ -70,20 +72,23 @@ func (s *replays) Replay(req *replayv1.ReplayRequest, stream grpc.ServerStreamin
 		return err
 	}
 	defer s.done(seq)
-	d, err := s.try(req, record, trial, stream)
+	note(stream.Context(), zap.String("set", record.Set), zap.Uint64("version", record.Version), zap.String("replay", record.ID))
+	seen := s.observer.Begin(stream.Context(), record.Set, record.Version, record.ID)
+	defer seen.End()
+	d, err := s.try(req, record, trial, seen, stream)
 	if err != nil {
 		// What is recorded is what the caller is told, and no more.
-		told := status.Convert(toStatus(s.log, err)).Message()
+		told := status.Convert(toStatus(logOf(stream.Context(), s.log), err)).Message()
 		return errors.Join(err, s.store.EndReplay(seq, nil, fixture.Printable(told, maxFailure)))
 	}
-	return s.rule(seq, d, stream)
+	return s.rule(seq, d, seen, stream)
 }
 
 // maxFailure bounds what is recorded of the reason why a replay came to no decision, in bytes.
 const maxFailure = 2 << 10
 
 // try runs a trial and gives its decision, or the reason why there is none.
-func (s *replays) try(req *replayv1.ReplayRequest, record fixturestore.Replay, trial replayer.Trial, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) (d *gatev1.Decision, err error) {
+func (s *replays) try(req *replayv1.ReplayRequest, record fixturestore.Replay, trial replayer.Trial, seen *telemetry.Replay, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) (d *gatev1.Decision, err error) {
 	hosts, err := s.hosts(stream.Context(), req)
 	if err != nil {
 		return nil, err
@@ -99,7 +104,7 @@ func (s *replays) try(req *replayv1.ReplayRequest, record fixturestore.Replay, t
 		ReplayId: record.ID, Set: record.Set, Version: record.Version, Checksum: trial.Checksum, Policy: PolicyToProto(trial.Policy),
 		Baseline: identityToProto(trial.Baseline.Description()), Candidate: identityToProto(trial.Candidate.Description()),
 	}}
-	report, err := replayer.Run(stream.Context(), trial, sink)
+	report, err := replayer.Run(stream.Context(), trial, seen.Sink(sink))
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +116,7 @@ func (s *replays) try(req *replayv1.ReplayRequest, record fixturestore.Replay, t
 }
 
 // rule records the decision, and then sends it.
-func (s *replays) rule(seq uint64, d *gatev1.Decision, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) error {
+func (s *replays) rule(seq uint64, d *gatev1.Decision, seen *telemetry.Replay, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) error {
 	d.DecidedAt = timestamp(s.now())
 	stored, err := proto.Marshal(d)
 	if err != nil {
@@ -120,8 +125,8 @@ func (s *replays) rule(seq uint64, d *gatev1.Decision, stream grpc.ServerStreami
 	if err := s.store.EndReplay(seq, stored, ""); err != nil {
 		return fmt.Errorf("record the decision: %w", err)
 	}
-	s.log.Info("decision", zap.String("replay", d.GetReplayId()), zap.String("set", d.GetSet()), zap.Uint64("version", d.GetVersion()),
-		zap.String("release", d.GetRelease()), zap.String("ruling", d.GetRuling().String()), zap.Uint64("flipped", d.GetFlipped()))
+	seen.Decided(outcomeOf(d), policyKind(d))
+	auditDecision(stream.Context(), s.log, d)
 	return stream.Send(&replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Decision{Decision: d}})
 }
 

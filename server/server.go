@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
@@ -18,6 +17,7 @@ import (
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
 	registryv1 "github.com/retrial-dev/retrial/gen/retrial/registry/v1"
 	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
+	"github.com/retrial-dev/retrial/server/telemetry"
 )
 
 // Limits that no configuration changes.
@@ -29,55 +29,63 @@ const (
 // Server is the service over an open store. The store is its caller's to close, after Stop.
 type Server struct {
 	grpc     *grpc.Server
-	health   *health.Server
+	ready    *readiness
 	checkers *Checkers
 	limits   Limits
 	log      *zap.Logger
+	observer *telemetry.Telemetry // nil observes nothing
+	methods  map[string]bool      // those that are observed, by full name; not written any more once New is over
 }
 
 // New makes a server. The configuration must be valid, and checkers be made of it. now is the clock; nil is the machine's.
-func New(c Config, store *fixturestore.Store, checkers *Checkers, log *zap.Logger, now func() time.Time) *Server {
+func New(c Config, store *fixturestore.Store, checkers *Checkers, log *zap.Logger, now func() time.Time, opts ...Option) *Server {
 	if now == nil {
 		now = time.Now
 	}
 	limits := c.Limits.WithDefaults()
-	s := &Server{health: health.NewServer(), checkers: checkers, limits: limits, log: log}
+	s := &Server{ready: newReadiness(store.Ping), checkers: checkers, limits: limits, log: log, methods: map[string]bool{}}
+	for _, o := range opts {
+		o(s)
+	}
 	unary, stream := interceptors(log, limits)
 	s.grpc = grpc.NewServer(
+		s.observer.ServerOption(func(method string) bool { return s.methods[method] }),
 		grpc.ChainUnaryInterceptor(unary...), grpc.ChainStreamInterceptor(stream...),
 		grpc.MaxRecvMsgSize(limits.MessageBytes), grpc.MaxSendMsgSize(limits.MessageBytes),
 		grpc.MaxConcurrentStreams(limits.Streams), grpc.MaxHeaderListSize(maxHeaderBytes), grpc.ConnectionTimeout(connectionTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
 	)
-	replays := &replays{store: store, registry: checkers, limits: limits, override: c.PolicyOverride, now: now, log: log,
+	replays := &replays{store: store, registry: checkers, limits: limits, override: c.PolicyOverride, now: now, log: log, observer: s.observer,
 		slots: make(chan struct{}, limits.Replays), running: map[uint64]bool{}}
 	fixturev1.RegisterFixtureServiceServer(s.grpc, &fixtures{store: store, now: now})
 	replayv1.RegisterReplayServiceServer(s.grpc, replays)
 	gatev1.RegisterGateServiceServer(s.grpc, &gates{store: store, running: replays.isRunning})
 	registryv1.RegisterRegistryServiceServer(s.grpc, checkers)
-	healthv1.RegisterHealthServer(s.grpc, s.health)
+	healthv1.RegisterHealthServer(s.grpc, s.ready)
 	for name := range s.grpc.GetServiceInfo() {
-		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
+		s.ready.register(name)
 	}
 	if c.Reflection {
 		reflection.Register(s.grpc)
 	}
+	s.observe(store)
 	return s
 }
 
 // Serve serves until Stop. It is nil after Stop.
 func (s *Server) Serve(l net.Listener) error {
+	s.ready.serve()
 	if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return err
 	}
 	return nil
 }
 
-// Stop ends the server: it is no longer healthy, takes no new calls, lets those under way end, and ends them itself when
-// the timeout is over. Replays that it ends are recorded as cancelled.
+// Stop ends the server: it is no longer ready nor healthy, takes no new calls, lets those under way end, and ends them itself
+// when the timeout is over. Replays that it ends are recorded as cancelled.
 func (s *Server) Stop() error {
-	s.health.Shutdown()
+	s.ready.drain()
 	hard := time.AfterFunc(s.limits.StopTimeout, func() {
 		s.log.Warn("calls under way did not end in time; they are cut", zap.Duration("timeout", s.limits.StopTimeout))
 		s.grpc.Stop()

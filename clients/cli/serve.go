@@ -64,6 +64,14 @@ func (a *app) serveCommand() *cobra.Command {
 
 func (a *app) serve(ctx context.Context, c server.Config) error {
 	log := newLogger(a.stderr, a.verbose)
+	v, err := show(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.serveSeen(ctx, c, v, log), v.hide(log))
+}
+
+func (a *app) serveSeen(ctx context.Context, c server.Config, v *visible, log *zap.Logger) error {
 	l, err := wire.Listen(ctx, c.Listen)
 	if err != nil {
 		return &exit{exitUndecided, err}
@@ -72,7 +80,8 @@ func (a *app) serve(ctx context.Context, c server.Config) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := server.New(c, store, server.NewCheckers(c), log, nil)
+	s := server.New(c, store, server.NewCheckers(c), log, nil, server.WithTelemetry(v.telemetry))
+	v.server.Store(s)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	log.Info("serving", zap.String("address", wire.Display(l.Addr())), zap.String("store", store.Path()), zap.Int("checkers", len(c.Checkers)))
