@@ -30,6 +30,7 @@ var arrows = []arrow{
 	{"server/identity", []string{"replayer/fixture"}, []string{"golang.org/x/mod/sumdb/note", "golang.org/x/text/"}},
 	{"server/attest", []string{"gen", "replayer/fixture", "server/identity"}, nil},
 	{"server/checkerhost", []string{"gen", "replayer", "server/wire"}, nil},
+	{"server/telemetry", []string{"replayer"}, nil},
 	{"server", []string{"gen", "replayer", "fixturestore", "stub", "server"}, nil},
 	{"clients/retrial", []string{"gen", "replayer/fixture", "fixturestore/checkpoint", "server/wire"}, nil},
 	{"clients/*", []string{"gen", "replayer", "fixturestore", "stub", "server", "clients"}, nil},

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
@@ -139,12 +138,3 @@ func hasRole(ctx context.Context, r Role) bool {
 	p, known := ctx.Value(principalKey{}).(Principal)
 	return !known || slices.Contains(p.Roles, r)
 }
-
-// knownStream carries the caller's context.
-type knownStream struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-// Context implements grpc.ServerStream.
-func (s *knownStream) Context() context.Context { return s.ctx }

@@ -45,6 +45,15 @@ type Config struct {
 	PolicyOverride bool `yaml:"policy_override"`
 	// Limits bound what callers can ask for.
 	Limits Limits `yaml:"limits"`
+	// Telemetry says how the server can be seen. Where traces go, the OTEL_… environment says.
+	Telemetry TelemetryConfig `yaml:"telemetry"`
+}
+
+// TelemetryConfig says how a server can be seen.
+type TelemetryConfig struct {
+	// Listen is the address of /metrics, /healthz and /readyz over HTTP: "127.0.0.1:9464" or "unix:/run/retrial-http.sock".
+	// Empty is off. An address that other machines reach needs Insecure.
+	Listen string `yaml:"listen"`
 }
 
 // CheckerConfig says how a checker is reached: by exactly one of Command and Address.
@@ -150,6 +159,9 @@ func (c Config) Validate() error {
 		if err := fixture.CheckName(set, 128); err != nil {
 			refuse("required_sets", "%.40q: %w", set, err)
 		}
+	}
+	if t := c.Telemetry.Listen; t != "" && !c.Insecure && !wire.Local(t) {
+		refuse("telemetry.listen", "other machines reach %q, and nothing on it is encrypted or authenticated; say \"insecure: true\" if that is meant", t)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Checkers)) {
 		checker := c.Checkers[name]

@@ -27,7 +27,7 @@ func TestEveryMethodNeedsAnEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := s.methods()
+	served := s.served()
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/server/checkerhost"
+	"github.com/retrial-dev/retrial/server/telemetry"
 )
 
 // Timeouts of a run that names none.
@@ -43,6 +44,7 @@ type replays struct {
 	override bool
 	now      func() time.Time
 	log      *zap.Logger
+	observer *telemetry.Telemetry
 	slots    chan struct{} // one for each replay under way
 	changed  *bell
 
@@ -126,6 +128,7 @@ type trialOf struct {
 	trial  replayer.Trial
 	set    Set
 	live   *live
+	seen   *telemetry.Replay
 }
 
 // open records that a replay begins. From here on the release was tried, whatever comes of it.
@@ -166,11 +169,14 @@ func (s *replays) run(c *trialOf, send func(*replayv1.ReplayResponse) error) err
 		s.changed.ring()
 		<-s.slots
 	}()
+	note(c.ctx, zap.String("set", c.record.Set), zap.Uint64("version", c.record.Version), zap.String("replay", c.record.ID))
+	c.seen = s.observer.Begin(c.ctx, c.record.Set, c.record.Version, c.record.ID)
+	defer c.seen.End()
 	out := &sink{live: c.live, send: send}
 	d, err := s.try(c, out)
 	if err != nil {
 		// What is recorded is what the caller is told, and no more.
-		told := status.Convert(toStatus(s.log, err)).Message()
+		told := status.Convert(toStatus(logOf(c.ctx, s.log), err)).Message()
 		return errors.Join(err, s.store.EndReplay(c.live.seq, nil, fixture.Printable(told, maxFailure), s.now()))
 	}
 	return s.rule(c, d, out)
@@ -196,7 +202,7 @@ func (s *replays) try(c *trialOf, out *sink) (d *gatev1.Decision, err error) {
 		ReplayId: c.record.ID, Set: c.record.Set, Version: c.record.Version, Checksum: c.trial.Checksum, Policy: PolicyToProto(c.trial.Policy),
 		Baseline: identityToProto(c.trial.Baseline.Description()), Candidate: identityToProto(c.trial.Candidate.Description()),
 	}
-	report, err := replayer.Run(c.ctx, c.trial, out)
+	report, err := replayer.Run(c.ctx, c.trial, c.seen.Sink(out))
 	if err != nil {
 		return nil, err
 	}
@@ -218,8 +224,8 @@ func (s *replays) rule(c *trialOf, d *gatev1.Decision, out *sink) error {
 	if err := s.store.EndReplay(c.live.seq, stored, "", d.GetDecidedAt().AsTime()); err != nil {
 		return fmt.Errorf("record the decision: %w", err)
 	}
-	s.log.Info("decision", zap.String("replay", d.GetReplayId()), zap.String("set", d.GetSet()), zap.Uint64("version", d.GetVersion()),
-		zap.String("release", d.GetRelease()), zap.String("ruling", d.GetRuling().String()), zap.Uint64("flipped", d.GetFlipped()))
+	c.seen.Decided(outcomeOf(d), policyKind(d))
+	auditDecision(c.ctx, s.log, d)
 	return out.decided(d)
 }
 

@@ -1,7 +1,11 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +40,7 @@ func TestScripts(t *testing.T) {
 			"exits":   exits,
 			"healthy": healthy,
 			"certs":   certs,
+			"fetch":   fetch,
 			"scrub":   scrub,
 			"append":  appendTo,
 			"flip":    flipBit,
@@ -79,6 +84,32 @@ func healthy(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("no server answers at %s", args[0])
 		}
 	}
+}
+
+// fetch STATUS SOCKET PATH FILE: waits until an HTTP server at a unix socket answers with this status, and writes what it
+// says to a file.
+func fetch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: fetch STATUS SOCKET PATH FILE")
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", ts.MkAbs(args[1]))
+	}}}
+	got := ""
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		res, err := client.Get("http://retrial" + args[2])
+		if err != nil {
+			got = err.Error()
+			continue
+		}
+		body, err := io.ReadAll(res.Body)
+		ts.Check(errors.Join(err, res.Body.Close()))
+		if got = res.Status; strconv.Itoa(res.StatusCode) == args[0] {
+			ts.Check(os.WriteFile(ts.MkAbs(args[3]), body, 0o600))
+			return
+		}
+	}
+	ts.Fatalf("%s of %s: %s, want %s", args[2], args[1], got, args[0])
 }
 
 var scrubbed = []struct {

@@ -63,6 +63,14 @@ func (a *app) serveCommand() *cobra.Command {
 
 func (a *app) serve(ctx context.Context, c server.Config) error {
 	log := newLogger(a.stderr, a.verbose)
+	v, err := show(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.serveSeen(ctx, c, v, log), v.hide(log))
+}
+
+func (a *app) serveSeen(ctx context.Context, c server.Config, v *visible, log *zap.Logger) error {
 	l, err := wire.Listen(ctx, c.Listen)
 	if err != nil {
 		return &exit{exitUndecided, err}
@@ -71,10 +79,11 @@ func (a *app) serve(ctx context.Context, c server.Config) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s, err := server.New(c, server.Parts{Store: store, Checkers: server.NewCheckers(c), Key: key, Log: log})
+	s, err := server.New(c, server.Parts{Store: store, Checkers: server.NewCheckers(c), Key: key, Log: log, Telemetry: v.telemetry})
 	if err != nil {
 		return errors.Join(err, store.Close(), l.Close())
 	}
+	v.server.Store(s)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	log.Info("serving", zap.String("address", wire.Display(l.Addr())), zap.String("store", store.Path()), zap.Int("checkers", len(c.Checkers)))
