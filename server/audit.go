@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/retrial-dev/retrial/fixturestore"
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
 	"github.com/retrial-dev/retrial/server/telemetry"
 )
@@ -27,6 +28,17 @@ func auditDecision(ctx context.Context, log *zap.Logger, d *gatev1.Decision) {
 		zap.String("ruling", string(outcomeOf(d))), zap.Uint64("flipped", d.GetFlipped()), zap.Array("causes", auditCauses(d.GetCauses())),
 		zap.String("policy", policyKind(d)), zap.Bool("partial", d.GetPartial()),
 		zap.Object("baseline", (*auditChecker)(d.GetBaseline())), zap.Object("candidate", (*auditChecker)(d.GetCandidate())))
+}
+
+// auditVersion writes the audit line of something that was done with a version.
+func auditVersion(ctx context.Context, log *zap.Logger, event, set string, n uint64, fields ...zap.Field) {
+	audit(ctx, log, event, append(fields, zap.String("set", set), zap.Uint64("version", n))...)
+}
+
+// auditWaiver writes the audit line of a waiver.
+func auditWaiver(ctx context.Context, log *zap.Logger, event string, w *fixturestore.Waiver) {
+	audit(ctx, log, event, zap.String("waiver", w.ID), zap.String("release", w.Release), zap.String("set", w.Set), zap.Uint64("version", w.Version),
+		zap.String("replay", w.Replay), zap.Int("flips", len(w.Flips)), zap.Time("until", w.ExpiresAt))
 }
 
 // outcomes gives the word for each ruling. A decision without one is none.

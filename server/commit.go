@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
@@ -34,6 +35,8 @@ func (f *fixtures) CommitVersion(stream grpc.ClientStreamingServer[fixturev1.Com
 		return err
 	}
 	f.changed.ring()
+	auditVersion(stream.Context(), f.log, "version published", version.Set, version.Number, zap.String("checksum", version.Checksum),
+		zap.Int("changed_expectations", len(version.Changes)), zap.Uint64("removed", version.Removed), zap.Strings("approval_needed", version.ApprovalNeeded))
 	out, err := f.published(version.Set, version.Number)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
 	"github.com/retrial-dev/retrial/fixturestore"
@@ -22,6 +23,7 @@ type fixtures struct {
 	now     func() time.Time
 	known   bool // the server knows its callers
 	changed *bell
+	log     *zap.Logger
 }
 
 // nameForm leaves the length to maxName: a counted repetition takes longer to compile than the rest of the program to start.
@@ -190,7 +192,7 @@ func (f *fixtures) DiffVersions(req *fixturev1.DiffVersionsRequest, stream grpc.
 }
 
 // TagVersion implements the service.
-func (f *fixtures) TagVersion(_ context.Context, req *fixturev1.TagVersionRequest) (*fixturev1.TagVersionResponse, error) {
+func (f *fixtures) TagVersion(ctx context.Context, req *fixturev1.TagVersionRequest) (*fixturev1.TagVersionResponse, error) {
 	if err := CheckSetName("tag", req.GetTag()); err != nil {
 		return nil, err
 	}
@@ -201,6 +203,7 @@ func (f *fixtures) TagVersion(_ context.Context, req *fixturev1.TagVersionReques
 		return nil, err
 	}
 	f.changed.ring()
+	auditVersion(ctx, f.log, "version tagged", req.GetSet(), req.GetVersion(), zap.String("tag", req.GetTag()))
 	out, err := f.published(req.GetSet(), req.GetVersion())
 	return &fixturev1.TagVersionResponse{Version: out}, err
 }
@@ -233,6 +236,7 @@ func (f *fixtures) ApproveVersion(ctx context.Context, req *fixturev1.ApproveVer
 		return nil, err
 	}
 	f.changed.ring()
+	auditVersion(ctx, f.log, "version approved", v.Set, v.Number, zap.String("author", v.Author))
 	out, err := f.published(v.Set, v.Number)
 	return &fixturev1.ApproveVersionResponse{Version: out}, err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/retrial-dev/retrial/fixturestore"
@@ -25,6 +26,7 @@ type gates struct {
 	known    bool // the server knows its callers
 	key      *identity.Key
 	changed  *bell
+	log      *zap.Logger
 }
 
 // GetGateStatus implements the service.

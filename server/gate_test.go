@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/retrial-dev/retrial/fixturestore"
@@ -142,7 +143,7 @@ func TestR29GateStatus(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := gateStore(t)
 			running := tt.make(t, s)
-			g := &gates{store: s, running: func(seq uint64) bool { return seq == running && seq != 0 }, now: time.Now, changed: &bell{}}
+			g := &gates{store: s, running: func(seq uint64) bool { return seq == running && seq != 0 }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 			res, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Release: "v1", Sets: tt.sets})
 			if err != nil {
 				t.Fatal(err)
@@ -159,7 +160,7 @@ func TestR29GateStatus(t *testing.T) {
 func TestDecisionOfAnotherReplayIsDamage(t *testing.T) {
 	s := gateStore(t)
 	tried(t, s, 1, "", func(d *gatev1.Decision) { d.Release = "v2" })
-	g := &gates{store: s, running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}}
+	g := &gates{store: s, running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 	_, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Release: "v1"})
 	if fixture.CodeOf(err) != fixture.CodeCorrupt || !strings.Contains(err.Error(), "another replay") {
 		t.Errorf("got %v", err)
@@ -167,7 +168,7 @@ func TestDecisionOfAnotherReplayIsDamage(t *testing.T) {
 }
 
 func TestGateStatusNeedsARelease(t *testing.T) {
-	g := &gates{store: gateStore(t), running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}}
+	g := &gates{store: gateStore(t), running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 	if _, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Sets: []string{"memory"}}); fixture.CodeOf(err) != fixture.CodeInvalid {
 		t.Errorf("got %v", err)
 	}
@@ -179,7 +180,7 @@ func TestListDecisionsPages(t *testing.T) {
 	for range 7 {
 		tried(t, s, 1, "", func(*gatev1.Decision) {})
 	}
-	g := &gates{store: s, running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}}
+	g := &gates{store: s, running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 	n, req := 0, &gatev1.ListDecisionsRequest{PageSize: 3}
 	for pages := 1; ; pages++ {
 		res, err := g.ListDecisions(context.Background(), req)

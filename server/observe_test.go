@@ -219,10 +219,10 @@ func checkSpans(t *testing.T, o *observed, d *gatev1.Decision) {
 func checkAudit(t *testing.T, o *observed, d *gatev1.Decision) {
 	t.Helper()
 	audits := o.log.about(t, `"logger":"audit"`)
-	if len(audits) != 1 {
+	if len(audits) != 2 || audits[0]["msg"] != "version published" || audits[0]["set"] != plainSet || audits[0]["checksum"] != d.GetChecksum() {
 		t.Fatalf("%d audit lines:\n%s", len(audits), o.log)
 	}
-	a := audits[0]
+	a := audits[1]
 	if a["msg"] != "decision" || a["replay"] != d.GetReplayId() || a["release"] != d.GetRelease() || a["set"] != plainSet || a["version"] != 1.0 ||
 		a["checksum"] != d.GetChecksum() || a["ruling"] != "pass" || a["policy"] != "full" || a["baseline"].(map[string]any)["name"] != "good" || a["request_id"] == nil {
 		t.Errorf("got %v", a)

@@ -81,9 +81,9 @@ func New(c Config, p Parts) (*Server, error) {
 	)
 	s.replays = &replays{store: store, registry: p.Checkers, limits: limits, override: c.PolicyOverride, now: now, log: log, observer: s.observer,
 		slots: make(chan struct{}, limits.Replays), changed: changed, live: map[string]*live{}}
-	fixturev1.RegisterFixtureServiceServer(s.grpc, &fixtures{store: store, now: now, known: known, changed: changed})
+	fixturev1.RegisterFixtureServiceServer(s.grpc, &fixtures{store: store, now: now, known: known, changed: changed, log: log})
 	replayv1.RegisterReplayServiceServer(s.grpc, s.replays)
-	gatev1.RegisterGateServiceServer(s.grpc, &gates{store: store, running: s.replays.isRunning, now: now, required: c.RequiredSets, known: known, key: p.Key, changed: changed})
+	gatev1.RegisterGateServiceServer(s.grpc, &gates{store: store, running: s.replays.isRunning, now: now, required: c.RequiredSets, known: known, key: p.Key, changed: changed, log: log})
 	logv1.RegisterLogServiceServer(s.grpc, &logs{store: store, key: p.Key})
 	registryv1.RegisterRegistryServiceServer(s.grpc, p.Checkers)
 	healthv1.RegisterHealthServer(s.grpc, s.ready)

@@ -61,6 +61,7 @@ func (g *gates) GrantWaiver(ctx context.Context, req *gatev1.GrantWaiverRequest)
 		return nil, err
 	}
 	g.changed.ring()
+	auditWaiver(ctx, g.log, "waiver granted", w)
 	return &gatev1.GrantWaiverResponse{Waiver: waiverToProto(w)}, nil
 }
 
@@ -127,6 +128,7 @@ func (g *gates) RevokeWaiver(ctx context.Context, req *gatev1.RevokeWaiverReques
 		return nil, err
 	}
 	g.changed.ring()
+	auditWaiver(ctx, g.log, "waiver revoked", w)
 	return &gatev1.RevokeWaiverResponse{Waiver: waiverToProto(w)}, nil
 }
 
