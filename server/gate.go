@@ -100,17 +100,10 @@ func overall(sets []*gatev1.SetStanding) gatev1.Status {
 // there are neither, all.
 func (g *gates) sets(named []string) ([]string, error) {
 	out := slices.Concat(g.required, named)
-	for after := ""; len(named) == 0 && len(g.required) == 0; {
-		page, err := g.store.Sets(after, setsPage)
-		if err != nil {
+	if len(out) == 0 {
+		var err error
+		if out, err = allSets(g.store); err != nil {
 			return nil, err
-		}
-		for _, v := range page {
-			after = v.Set
-			out = append(out, v.Set)
-		}
-		if len(page) < setsPage {
-			break
 		}
 	}
 	slices.Sort(out)
@@ -120,10 +113,26 @@ func (g *gates) sets(named []string) ([]string, error) {
 	return out, nil
 }
 
-const (
-	setsPage = 100
-	maxSets  = 1000
-)
+// maxSets bounds the sets that one question is about.
+const maxSets = 1000
+
+// allSets gives the names of all sets, in ascending order.
+func allSets(store *fixturestore.Store) (out []string, err error) {
+	const page = 100
+	for after := ""; ; {
+		some, err := store.Sets(after, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range some {
+			after = v.Set
+			out = append(out, v.Set)
+		}
+		if len(some) < page {
+			return out, nil
+		}
+	}
+}
 
 // prove adds the checkpoint, and for each decision the proof that it leads to.
 func (g *gates) prove(out *gatev1.GetGateStatusResponse) error {

@@ -78,6 +78,7 @@ var (
 		fixturev1.FixtureService_ListFixtures_FullMethodName:   anyRole,
 		fixturev1.FixtureService_GetFixture_FullMethodName:     anyRole,
 		fixturev1.FixtureService_DiffVersions_FullMethodName:   anyRole,
+		fixturev1.FixtureService_ExplainRow_FullMethodName:     anyRole,
 		fixturev1.FixtureService_VerifyStore_FullMethodName:    {Auditor, Admin},
 
 		replayv1.ReplayService_Replay_FullMethodName:       {Submitter},

@@ -27,7 +27,7 @@ func (a *app) fixturesCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    noCommand,
 	}
-	cmd.AddCommand(a.lintCommand(), a.checksumCommand(), a.pushCommand(), a.listCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.tagCommand(), a.approveCommand(), a.verifyCommand())
+	cmd.AddCommand(a.lintCommand(), a.checksumCommand(), a.pushCommand(), a.listCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.whyCommand(), a.tagCommand(), a.approveCommand(), a.verifyCommand())
 	return cmd
 }
 
