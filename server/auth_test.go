@@ -99,6 +99,8 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
+	_, err := gatev1.NewGateServiceClient(h.conn).GetGateStatus(metadata.AppendToOutgoingContext(t.Context(), "authorization", good, "authorization", good), &gatev1.GetGateStatusRequest{Release: "v1"})
+	wantStatusCode(t, err, codes.Unauthenticated, "more than one authorization header")
 	// What is revoked is refused at once, and a file that cannot be read admits nobody.
 	tokens, err := server.ReadTokens(h.file)
 	if err != nil {

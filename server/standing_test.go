@@ -150,9 +150,21 @@ func TestStatusAsOf(t *testing.T) {
 	mark() // blocked again
 	h.run(t, request("v1", 10))
 	mark() // passed
+	goOn := h.checker.stopAnswers()
+	defer goOn()
+	req := request("v1", 10)
+	req.Detach = true
+	started, _ := h.begin(t, "submitter", req)
+	h.clock.pass(time.Minute)
+	mark() // running then, whatever came of it since
+	goOn()
+	if _, err := h.watch(t, started.GetReplayId(), 0, 100); err != nil {
+		t.Fatal(err)
+	}
+	mark() // passed again
 	h.push(t, "author", 1, nil, ids(0, 21)...)
 	mark() // outdated
-	for i, want := range []gatev1.Status{unknown, block, pass, block, pass, unknown} {
+	for i, want := range []gatev1.Status{unknown, block, pass, block, pass, unknown, pass, unknown} {
 		res := h.status(t, &gatev1.GetGateStatusRequest{Release: "v1", AsOf: timestamppb.New(instants[i])})
 		if res.GetStatus() != want {
 			t.Errorf("as of %s: %s, want %s: %v", instants[i], res.GetStatus(), want, res.GetSets()[0].GetCauses())
@@ -235,6 +247,10 @@ func TestWaivers(t *testing.T) {
 	h.wantStatus(t, "v1", block, "FLIP")
 	h.run(t, request("v1", 8)) // the same again
 	h.wantStatus(t, "v1", pass, "")
+	h.push(t, "author", 1, nil, ids(0, 21)...)
+	h.run(t, request("v1", 8)) // the same flips on another version
+	h.wantStatus(t, "v1", block, "FLIP")
+	w = waive(t, h, h.run(t, request("v1", 8)), time.Hour)
 	h.clock.pass(time.Hour - time.Nanosecond)
 	h.wantStatus(t, "v1", pass, "")
 	h.clock.pass(time.Nanosecond)
@@ -290,6 +306,29 @@ func TestWatchGate(t *testing.T) {
 	next(pass, "")
 	h.clock.pass(time.Hour)
 	next(block, "FLIP")
+}
+
+// A watcher is told when the evidence expires, though nothing happens.
+func TestWatchGateTellsOfExpiry(t *testing.T) {
+	h := newHouse(t, nil)
+	h.push(t, "author", 1, func(c *fixturev1.CommitHeader) {
+		c.Config.Policy = &gatev1.Policy{EvidenceMaxAge: durationpb.New(50 * time.Millisecond)} // of the house's clock, which stands still
+	}, ids(0, 20)...)
+	approve(t, h, 2)
+	h.run(t, request("v1", 10))
+	ctx, cancel := context.WithTimeout(h.as(t, "reader"), time.Minute)
+	defer cancel()
+	stream, err := gatev1.NewGateServiceClient(h.conn).WatchGate(ctx, &gatev1.WatchGateRequest{Release: "v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []gatev1.Status{pass, unknown} {
+		change, err := stream.Recv()
+		if err != nil || change.GetCurrent().GetStatus() != want {
+			t.Fatalf("got %v, %v; want %s", change, err, want)
+		}
+		h.clock.pass(time.Hour)
+	}
 }
 
 // A decision that was written behind the log's back is damage, and no pass: even by somebody who seals it as the store does.
