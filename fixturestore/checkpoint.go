@@ -108,7 +108,11 @@ func (s *Store) witness() error {
 	case !bytes.Equal(on, s.checkpoint):
 		return fixture.NewError(fixture.CodeConflict, "write", file, errors.New("somebody else has written it since this process did"))
 	}
-	if err := replaceFile(file, signed); err != nil {
+	err = replaceFile(file, signed)
+	if err == nil && s.checkpoint == nil {
+		err = syncDir(filepath.Dir(file)) // the first must not be lost: a log without one is refused
+	}
+	if err != nil {
 		return fixture.NewError(fixture.CodeUnavailable, "write", file, err)
 	}
 	s.checkpoint, s.checkpointSize = signed, tree.N
@@ -136,7 +140,8 @@ func Adopt(path string, o Options) (checkpoint.Checkpoint, error) {
 	return c, errors.Join(err, s.Close())
 }
 
-// replaceFile writes a file beside the old one, and puts it in its place once it is durable.
+// replaceFile writes a file beside the old one, and puts it in its place once its content is durable. After a power cut either
+// is there, whole: an older checkpoint holds as well, since the log extends it.
 func replaceFile(path string, b []byte) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
@@ -154,8 +159,5 @@ func replaceFile(path string, b []byte) (err error) {
 	if err = errors.Join(err, tmp.Close()); err != nil {
 		return err
 	}
-	if err = os.Rename(tmp.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return os.Rename(tmp.Name(), path)
 }
