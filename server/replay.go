@@ -24,7 +24,6 @@ import (
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
-	"github.com/retrial-dev/retrial/server/checkerhost"
 )
 
 // Timeouts of a run that names none.
@@ -97,7 +96,7 @@ func (s *replays) try(req *replayv1.ReplayRequest, record fixturestore.Replay, t
 	}
 	sink := &sink{stream: stream, started: &replayv1.Started{
 		ReplayId: record.ID, Set: record.Set, Version: record.Version, Checksum: trial.Checksum, Policy: PolicyToProto(trial.Policy),
-		Baseline: identityToProto(trial.Baseline.Description()), Candidate: identityToProto(trial.Candidate.Description()),
+		Baseline: hosts.baseline.identity(trial.Baseline.Description()), Candidate: hosts.candidate.identity(trial.Candidate.Description()),
 	}}
 	report, err := replayer.Run(stream.Context(), trial, sink)
 	if err != nil {
@@ -254,7 +253,7 @@ func stopwatch() func() time.Duration {
 }
 
 // hosts are the two checkers of a run.
-type hosts struct{ baseline, candidate *checkerhost.Host }
+type hosts struct{ baseline, candidate *reached }
 
 // hosts reaches both checkers side by side.
 func (s *replays) hosts(ctx context.Context, req *replayv1.ReplayRequest) (hosts, error) {
@@ -279,7 +278,7 @@ func (s *replays) hosts(ctx context.Context, req *replayv1.ReplayRequest) (hosts
 func (h hosts) close() error {
 	var errs [2]error
 	var wg sync.WaitGroup
-	for i, host := range []*checkerhost.Host{h.baseline, h.candidate} {
+	for i, host := range []*reached{h.baseline, h.candidate} {
 		if host != nil {
 			wg.Go(func() { errs[i] = host.Close() })
 		}

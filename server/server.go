@@ -78,6 +78,7 @@ func (s *Server) Serve(l net.Listener) error {
 // the timeout is over. Replays that it ends are recorded as cancelled.
 func (s *Server) Stop() error {
 	s.health.Shutdown()
+	s.checkers.instances.stop() // or their streams would never end
 	hard := time.AfterFunc(s.limits.StopTimeout, func() {
 		s.log.Warn("calls under way did not end in time; they are cut", zap.Duration("timeout", s.limits.StopTimeout))
 		s.grpc.Stop()
