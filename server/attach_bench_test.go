@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -66,10 +67,17 @@ func (c *testClock) AfterFunc(d time.Duration, f func()) func() bool {
 	}
 }
 
+// waits counts those who wait for it.
+func (c *testClock) waits() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.timers)
+}
+
 // pass has time go by, once somebody waits for it, and calls what is due.
 func (c *testClock) pass(t *testing.T, d time.Duration) {
 	t.Helper()
-	if !eventually(func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.timers) > 0 }) {
+	if !eventually(func() bool { return c.waits() > 0 }) {
 		t.Fatal("nobody waits for the clock")
 	}
 	c.mu.Lock()
@@ -93,7 +101,7 @@ func newAttachBench(t *testing.T, clock server.Clock, change func(*server.Config
 	return newBenchAt(t, clock, func(b *bench) map[string]server.CheckerConfig {
 		return map[string]server.CheckerConfig{"configured": b.command("configured", "right")}
 	}, func(c *server.Config) {
-		c.AttachAllow, c.RegisterAllow = []string{"next", "run-*"}, []string{"unix:*"}
+		c.AttachAllow, c.RegisterAllow = []string{"next", "run-*"}, []string{"unix:" + os.TempDir() + "/*"}
 		if change != nil {
 			change(c)
 		}
@@ -106,8 +114,10 @@ type own struct {
 	version, digest string
 	asked           atomic.Int64 // cases, over all streams
 
-	conn   net.Conn // the one over which it is attached
-	bridge *bridged
+	conn     net.Conn     // the one over which it is attached
+	inTunnel func([]byte) // puts a part into its tunnel, where it is attached by attachRaw
+	bridge   *bridged
+	leave    func() // cancels the call
 }
 
 // bridged is a call of Bridge under way.
@@ -195,6 +205,7 @@ func (o *own) start(t *testing.T, b *bench, name string) {
 	o.bridge = &bridged{make(chan *registryv1.Instance, 1), make(chan error, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
+	o.leave = cancel
 	go func() {
 		err := retrial.Bridge(ctx, b.conn, name, o.conn, func(in *registryv1.Instance) { o.bridge.instance <- in })
 		o.bridge.ended <- err
@@ -237,7 +248,7 @@ func (b *bench) instances(t *testing.T, name string) []*registryv1.Instance {
 	return res.GetCheckers()[i].GetInstances()
 }
 
-// gone waits until the registry lists as many instances under a name.
+// await waits until the registry lists as many instances under a name.
 func (b *bench) await(t *testing.T, name string, n int) {
 	t.Helper()
 	if !eventually(func() bool { return len(b.instances(t, name)) == n }) {
@@ -285,4 +296,85 @@ func bytesOf(d *gatev1.Decision) string {
 		panic(err)
 	}
 	return string(b)
+}
+
+// rawTunnel is a client's side of Attach that can say anything.
+type rawTunnel struct {
+	mu     sync.Mutex // one message at a time is sent
+	stream grpc.BidiStreamingClient[registryv1.AttachRequest, registryv1.AttachResponse]
+}
+
+func (r *rawTunnel) send(req *registryv1.AttachRequest) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stream.Send(req)
+}
+
+// end reads to the end of the stream.
+func (r *rawTunnel) end() error {
+	for {
+		if _, err := r.stream.Recv(); err != nil {
+			return err
+		}
+	}
+}
+
+func hello(name string) *registryv1.AttachRequest {
+	return &registryv1.AttachRequest{Part: &registryv1.AttachRequest_Hello{Hello: &registryv1.AttachHello{Name: name}}}
+}
+
+func data(b []byte) *registryv1.AttachRequest {
+	return &registryv1.AttachRequest{Part: &registryv1.AttachRequest_Data{Data: b}}
+}
+
+func (b *bench) tunnel(t *testing.T) *rawTunnel {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	stream, err := registryv1.NewRegistryServiceClient(b.conn).Attach(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rawTunnel{stream: stream}
+}
+
+// attachRaw attaches a checker over a tunnel into which the checker can put what it likes.
+func (b *bench) attachRaw(t *testing.T, name string, o *own) {
+	t.Helper()
+	conn := o.serve(t)
+	r := b.tunnel(t)
+	o.inTunnel = func(p []byte) { _ = r.send(data(p)) }
+	if err := r.send(hello(name)); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		buf := make([]byte, 1<<16)
+		for {
+			n, err := conn.Read(buf)
+			if err != nil || r.send(data(buf[:n])) != nil {
+				return
+			}
+		}
+	}()
+	came := make(chan struct{})
+	go func() {
+		defer conn.Close()
+		for {
+			res, err := r.stream.Recv()
+			if err != nil {
+				return
+			}
+			if res.GetAttached() != nil {
+				close(came)
+			}
+			if _, err := conn.Write(res.GetData()); err != nil {
+				return
+			}
+		}
+	}()
+	select {
+	case <-came:
+	case <-time.After(patience):
+		t.Fatal("it was not attached in time")
+	}
 }

@@ -61,7 +61,7 @@ func Dial(ctx context.Context, address string) (*Host, error) {
 // Over reaches a checker over a connection that is there, and asks who it is. where is for messages. Without the connection
 // the checker is lost: it is never dialled again. The connection is the host's to close, also where it fails.
 func Over(ctx context.Context, conn net.Conn, where string) (*Host, error) {
-	h := &Host{where: where, link: &link{}}
+	h := &Host{where: where, link: &link{single: true}}
 	defer func() {
 		if h.conn == nil {
 			_ = conn.Close() // nothing was said over it

@@ -19,6 +19,7 @@ var errGone = errors.New("the connection is gone, and the checker cannot be dial
 // link is what is known of the connections of a host. It tells a connection that was lost from one that grpc gave up since
 // what came over it was no gRPC: both end a stream as Unavailable. The methods of a nil link know of none.
 type link struct {
+	single  bool // there is one connection and never another
 	dialled atomic.Int64
 	lost    atomic.Int64
 	breach  atomic.Pointer[error]
@@ -36,6 +37,12 @@ func (l *link) losses() int64 {
 		return 0
 	}
 	return l.lost.Load()
+}
+
+// hasLost says whether a connection was lost since there were so many losses.
+func (l *link) hasLost(since int64) bool {
+	n := l.losses()
+	return n > since || n > 0 && l.single
 }
 
 func (l *link) broken() error {

@@ -125,7 +125,7 @@ func (h *Host) fault(ctx context.Context, err error, losses int64) error {
 	case codes.Internal, codes.ResourceExhausted, codes.Unimplemented, codes.InvalidArgument, codes.Canceled, codes.DeadlineExceeded:
 		code = gate.CheckerProtocol
 	case codes.Unavailable:
-		lost = h.link.losses() > losses
+		lost = h.link.hasLost(losses)
 	}
 	return &replayer.Fault{Code: code, Message: h.explain(err).Error(), Lost: lost}
 }
