@@ -62,7 +62,7 @@ func (r *Checkers) Start(ctx context.Context, names ...string) {
 		ready := make(chan warmed, 1)
 		r.warm[name] = ready
 		go func() {
-			h, err := c.open(ctx)
+			h, err := c.Open(ctx)
 			ready <- warmed{h, err}
 		}()
 	}
@@ -119,7 +119,7 @@ func (r *Checkers) named(ctx context.Context, name string) (*reached, error) {
 		w := <-ready
 		return alone(w.host, w.err, how)
 	}
-	h, err := c.open(ctx)
+	h, err := c.Open(ctx)
 	return alone(h, err, how)
 }
 
@@ -165,8 +165,8 @@ func admits(globs []string, s string) bool {
 	})
 }
 
-// open launches or dials.
-func (c CheckerConfig) open(ctx context.Context) (*checkerhost.Host, error) {
+// Open launches or dials the checker. It is the caller's to close.
+func (c CheckerConfig) Open(ctx context.Context) (*checkerhost.Host, error) {
 	if c.Address != "" {
 		return checkerhost.Dial(ctx, c.Address)
 	}
@@ -242,7 +242,7 @@ func (r *Checkers) DescribeChecker(ctx context.Context, req *registryv1.Describe
 
 // Describe launches or dials a checker, and gives what it says about itself.
 func Describe(ctx context.Context, c CheckerConfig) (*checkerv1.DescribeResponse, error) {
-	h, err := c.open(ctx)
+	h, err := c.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

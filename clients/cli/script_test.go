@@ -33,12 +33,13 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"healthy": healthy,
-			"scrub":   scrub,
-			"append":  appendTo,
-			"flip":    flipBit,
-			"cut":     cut,
+			"exits":     exits,
+			"healthy":   healthy,
+			"instances": instances,
+			"scrub":     scrub,
+			"append":    appendTo,
+			"flip":      flipBit,
+			"cut":       cut,
 		},
 	})
 }
@@ -79,11 +80,31 @@ func healthy(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// instances N NAME ADDRESS: waits until so many instances of a name stand in a server's registry.
+func instances(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: instances N NAME ADDRESS")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		ts.Check(ts.Exec("retrial", "checkers", "list", "--server", args[2], "-q"))
+		if n := len(regexp.MustCompile(`(?m)^`+args[1]+` .* i-`).FindAllString(ts.ReadFile("stdout"), -1)); n == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("there are not %d instances of %s:\n%s", want, args[1], ts.ReadFile("stdout"))
+		}
+	}
+}
+
 var scrubbed = []struct {
 	form *regexp.Regexp
 	by   string
 }{
 	{regexp.MustCompile(`\br-[a-z2-7]{16}\b`), "r-ID"},
+	{regexp.MustCompile(`\bi-[a-z2-7]{16}\b`), "i-ID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`(?m) build \S+$`), ""},
 }

@@ -78,6 +78,7 @@ func (b *bridge) Recv() ([]byte, error) {
 		case *registryv1.AttachResponse_Attached:
 			if b.attached != nil {
 				b.attached(part.Attached.GetInstance())
+				b.attached = nil // it is said once
 			}
 		case *registryv1.AttachResponse_Data:
 			return part.Data, nil

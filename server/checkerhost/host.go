@@ -39,6 +39,7 @@ const (
 type Host struct {
 	conn    *grpc.ClientConn
 	process *process // nil for a checker that was not launched
+	socket  string   // of a launched checker
 	link    *link    // nil for a launched checker
 	where   string   // for messages
 	desc    *checkerv1.DescribeResponse
@@ -170,6 +171,9 @@ func checkDescription(d *checkerv1.DescribeResponse) error {
 	return errors.Join(errs...)
 }
 
+// String names the checker in messages.
+func (h *Host) String() string { return h.where }
+
 // Description gives what the checker says about itself.
 func (h *Host) Description() *checkerv1.DescribeResponse { return h.desc }
 
@@ -262,6 +266,19 @@ func statusText(err error) string {
 	}
 	return fmt.Sprintf("%s: %s", s.Code(), msg)
 }
+
+// Connect makes another connection to a launched checker, for others to speak with it over. It is the caller's to close.
+func (h *Host) Connect(ctx context.Context) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", h.socket)
+	if err != nil {
+		return nil, fixture.NewError(fixture.CodeUnavailable, "connect to", h.where, err)
+	}
+	return conn, nil
+}
+
+// Ended says how the process of a launched checker has ended by itself, or does so soon, with its last words. It is empty where
+// it runs, and where Close has killed it.
+func (h *Host) Ended(soon time.Duration) string { return h.process.postMortem(soon) }
 
 // Close lets go of the checker. A launched one is killed, and gone when Close returns.
 func (h *Host) Close() error {
