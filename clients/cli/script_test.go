@@ -104,7 +104,6 @@ var scrubbed = []struct {
 	by   string
 }{
 	{regexp.MustCompile(`\br-[a-z2-7]{16}\b`), "r-ID"},
-	{regexp.MustCompile(`\bi-[a-z2-7]{16}\b`), "i-ID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`(?m) build \S+$`), ""},
 }
