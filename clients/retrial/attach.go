@@ -113,7 +113,7 @@ func Reattach(ctx context.Context, log io.Writer, attempt func(ctx context.Conte
 		err := attempt(ctx, func() { pause = firstPause })
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // it was told to end
 		case final(err):
 			return err
 		}

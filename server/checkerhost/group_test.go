@@ -54,6 +54,7 @@ type fakeStream struct {
 	in     chan []replayer.Request
 	ended  bool
 	kept   []uint64
+	out    []replayer.Answer
 }
 
 // Send implements replayer.Stream.
@@ -104,12 +105,12 @@ func (s *fakeStream) Recv() ([]replayer.Answer, error) {
 	}
 	s.f.answered += n
 	s.random.Shuffle(len(s.kept), func(i, j int) { s.kept[i], s.kept[j] = s.kept[j], s.kept[i] })
-	var out []replayer.Answer
+	s.out = s.out[:0]
 	for _, id := range s.kept[:n] {
-		out = append(out, replayer.Answer{CaseID: id})
+		s.out = append(s.out, replayer.Answer{CaseID: id})
 	}
 	s.kept = s.kept[n:]
-	return out, nil
+	return s.out, nil
 }
 
 // However the cases fall to the instances, and whichever one is lost, and when: every case is answered once, and asked of two
