@@ -24,9 +24,12 @@ type fake struct {
 	id    string
 	seed  uint64
 	fails int // answers after which it is lost; negative: never
+	// spareFails has every stream but the first be lost without an answer.
+	spareFails bool
 
 	mu       sync.Mutex
 	lost     bool
+	streams  int
 	answered int
 	asked    map[uint64]int // how often, over all streams
 }
@@ -43,8 +46,9 @@ func (f *fake) Open(ctx context.Context) (replayer.Stream, error) {
 	if f.lost {
 		return nil, errLost
 	}
+	f.streams++
 	f.seed++
-	return &fakeStream{f: f, ctx: ctx, random: rand.New(rand.NewPCG(f.seed, 1)), in: make(chan []replayer.Request, maxResults)}, nil
+	return &fakeStream{f: f, lost: f.spareFails && f.streams > 1, ctx: ctx, random: rand.New(rand.NewPCG(f.seed, 1)), in: make(chan []replayer.Request, maxResults)}, nil
 }
 
 type fakeStream struct {
@@ -53,6 +57,7 @@ type fakeStream struct {
 	random *rand.Rand
 	in     chan []replayer.Request
 	ended  bool
+	lost   bool
 	kept   []uint64
 	out    []replayer.Answer
 }
@@ -92,6 +97,9 @@ func (s *fakeStream) Recv() ([]replayer.Answer, error) {
 		if s.ended && len(s.kept) == 0 {
 			return nil, io.EOF
 		}
+		if s.lost {
+			return nil, errLost
+		}
 	}
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -117,10 +125,7 @@ func (s *fakeStream) Recv() ([]replayer.Answer, error) {
 // instances at most; what is said of the loss is so.
 func TestEveryCaseIsAnsweredOnce(t *testing.T) {
 	checkGoroutines(t)
-	document, err := fixture.Decode([]byte(`{"fixture_id":"f","source_row_id":"r","verdict":"keep","decided_at":"2026-01-01T00:00:00Z","n":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := document(t)
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 5).Draw(t, "instances")
 		loser := rapid.IntRange(-1, n-1).Draw(t, "loser")
@@ -201,39 +206,88 @@ func TestEveryCaseIsAnsweredOnce(t *testing.T) {
 	})
 }
 
-// A case whose second instance is lost too is a fault, and so is the loss of the last instance.
+// A case whose second instance is lost too is a fault, though there is a third one; and so is the loss of the last instance.
 func TestSecondLossIsAFault(t *testing.T) {
-	checkGoroutines(t)
+	for name, fakes := range map[string][]*fake{
+		"second": {{fails: 0}, {fails: -1, spareFails: true}, {fails: -1, spareFails: true}},
+		"last":   {{fails: 3}, {fails: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkGoroutines(t)
+			s := &sharer{streams: new(sync.WaitGroup)}
+			for i, f := range fakes {
+				f.asked = map[uint64]int{}
+				s.instances = append(s.instances, &instance{id: fmt.Sprint("i-", i), Checker: f})
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer s.streams.Wait()
+			defer cancel()
+			stream, err := s.Open(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for id := range uint64(20) {
+				if err := stream.Send([]replayer.Request{{CaseID: id + 1, Fixture: document(t)}}); err != nil && !errors.Is(err, io.EOF) {
+					t.Fatal(err)
+				}
+			}
+			if err := stream.CloseSend(); err != nil {
+				t.Fatal(err)
+			}
+			for {
+				if _, err = stream.Recv(); err != nil {
+					break
+				}
+			}
+			var fault *replayer.Fault
+			if !errors.As(err, &fault) || fault.Code != gate.CheckerFailed {
+				t.Errorf("two were lost, and the stream ends with %v", err)
+			}
+			if n := len(s.Losses()); n > 1 {
+				t.Errorf("%d losses were made good by nobody", n)
+			}
+		})
+	}
+}
+
+func document(t *testing.T) *fixture.Fixture {
+	t.Helper()
+	f, err := fixture.Decode([]byte(`{"fixture_id":"f","source_row_id":"r","verdict":"keep","decided_at":"2026-01-01T00:00:00Z","n":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// An instance that is gone before a pass is left out of it, and of those behind it, and that is told once. Without any, there is no
+// pass.
+func TestInstanceIsGoneBeforeAPass(t *testing.T) {
 	s := &sharer{streams: new(sync.WaitGroup)}
-	for i := range 2 {
-		s.instances = append(s.instances, &instance{id: fmt.Sprint("i-", i), Checker: &fake{seed: uint64(i), fails: 3, asked: map[uint64]int{}}})
+	fakes := []*fake{{fails: -1, asked: map[uint64]int{}}, {fails: -1, asked: map[uint64]int{}}}
+	for i, f := range fakes {
+		s.instances = append(s.instances, &instance{id: fmt.Sprint("i-", i), Checker: f})
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer s.streams.Wait()
-	defer cancel()
-	stream, err := s.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
+	open := func() error {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.Open(ctx)
+		cancel()
+		s.streams.Wait()
+		return err
 	}
-	document, err := fixture.Decode([]byte(`{"fixture_id":"f","source_row_id":"r","verdict":"keep","decided_at":"2026-01-01T00:00:00Z","n":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id := range uint64(20) {
-		if err := stream.Send([]replayer.Request{{CaseID: id + 1, Fixture: document}}); err != nil && !errors.Is(err, io.EOF) {
-			t.Fatal(err)
+	fakes[0].lost = true
+	for range 2 {
+		if err := open(); err != nil {
+			t.Error(err)
 		}
 	}
-	for {
-		if _, err = stream.Recv(); err != nil {
-			break
-		}
+	if l := s.Losses(); len(l) != 1 || l[0] != (replayer.Loss{Instance: "i-0"}) {
+		t.Errorf("told: %v", l)
 	}
-	var fault *replayer.Fault
-	if !errors.As(err, &fault) || fault.Code != gate.CheckerFailed {
-		t.Errorf("both were lost, and the stream ends with %v", err)
+	fakes[1].lost = true
+	if err := open(); !isLoss(err) {
+		t.Errorf("nobody is there, and the pass begins with %v", err)
 	}
-	if n := len(s.Losses()); n > 1 {
-		t.Errorf("%d losses were made good by nobody", n)
+	if l := s.Losses(); len(l) != 0 {
+		t.Errorf("told: %v", l)
 	}
 }

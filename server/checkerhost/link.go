@@ -71,8 +71,7 @@ func (l *link) dial(ctx context.Context, address string) (net.Conn, error) {
 // only gives a dialer that hands out one connection, once.
 func (l *link) only(conn net.Conn) func(context.Context, string) (net.Conn, error) {
 	return func(context.Context, string) (net.Conn, error) {
-		if l.dialled.Add(1) > 1 {
-			l.lost.Add(1)
+		if !l.dialled.CompareAndSwap(0, 1) {
 			return nil, errGone
 		}
 		return &watched{Conn: conn, link: l}, nil
@@ -100,11 +99,11 @@ func (c *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// SetReadDeadline implements net.Conn. grpc-go sets one when it gives a connection up, and at no other time: what happens to
-// it afterwards is no loss.
-func (c *watched) SetReadDeadline(t time.Time) error {
+// SetWriteDeadline implements net.Conn. grpc-go sets one when it begins to give a connection up, and at no other time: what
+// happens to the connection afterwards is no loss.
+func (c *watched) SetWriteDeadline(t time.Time) error {
 	c.over.Store(true)
-	return c.Conn.SetReadDeadline(t)
+	return c.Conn.SetWriteDeadline(t)
 }
 
 // Close implements net.Conn.

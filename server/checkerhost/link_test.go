@@ -5,10 +5,13 @@ package checkerhost
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -30,6 +33,12 @@ func (d described) Describe(context.Context, *checkerv1.DescribeRequest) (*check
 
 // Check implements the contract.
 func (d described) Check(stream grpc.BidiStreamingServer[checkerv1.CheckRequest, checkerv1.CheckResponse]) error {
+	if _, err := stream.Recv(); err != nil {
+		return err
+	}
+	if err := stream.SendHeader(nil); err != nil {
+		return err
+	}
 	<-stream.Context().Done()
 	return nil
 }
@@ -68,6 +77,9 @@ func TestDialledCheckerIsRecognised(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		first, err := c.Open(ctx)
+		if err == nil {
+			_, err = first.(*stream).s.Header() // it is under way
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,5 +140,80 @@ func TestOverAConnection(t *testing.T) {
 	}
 	if err := h.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// turning is a connection whose far side, when it turns, says what is no gRPC and is gone.
+type turning struct {
+	net.Conn
+	turned atomic.Bool
+	said   atomic.Bool
+	gone   atomic.Bool
+}
+
+func (c *turning) turn() error {
+	c.turned.Store(true)
+	return c.Conn.SetReadDeadline(time.Now()) // wakes Read
+}
+
+// Read implements net.Conn.
+func (c *turning) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	switch {
+	case !c.turned.Load():
+		return n, err
+	case c.said.Swap(true):
+		return 0, io.EOF
+	}
+	return copy(p, strings.Repeat("no frame of HTTP/2 ", 10)), nil
+}
+
+// Write implements net.Conn.
+func (c *turning) Write(p []byte) (int, error) {
+	if c.gone.Load() {
+		return 0, io.ErrClosedPipe
+	}
+	return c.Conn.Write(p)
+}
+
+// SetWriteDeadline implements net.Conn. It is called when the connection is given up.
+func (c *turning) SetWriteDeadline(t time.Time) error {
+	c.gone.Store(true)
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// A connection that is given up over what came over it is not lost, though its far side is gone as well by then.
+func TestGarbageIsNoLoss(t *testing.T) {
+	checkGoroutines(t)
+	path := filepath.Join(t.TempDir(), "s")
+	stop := serve(t, path, "one")
+	defer stop()
+	inner, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := &turning{Conn: inner}
+	h, err := Over(t.Context(), conn, "checker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	c, err := h.Checker(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.(*stream).s.Header(); err != nil { // nothing is on its way to the far side
+		t.Fatal(err)
+	}
+	if err := conn.turn(); err != nil {
+		t.Fatal(err)
+	}
+	var fault *replayer.Fault
+	if _, err = s.Recv(); !errors.As(err, &fault) || fault.Lost {
+		t.Errorf("what is no gRPC came over it, and the stream ends with %v", err)
 	}
 }

@@ -46,7 +46,8 @@ func (c *checker) Open(ctx context.Context) (replayer.Stream, error) {
 	losses := c.h.link.losses()
 	s, err := c.h.conn.NewStream(inner, &checkerv1.CheckerService_ServiceDesc.Streams[0], checkerv1.CheckerService_Check_FullMethodName, grpc.ForceCodecV2(newCodec()))
 	if err != nil {
-		return nil, c.h.fault(ctx, err, losses)
+		cancel()
+		return nil, unopened(c.h.fault(ctx, err, losses))
 	}
 	if err := c.h.recognise(ctx); err != nil {
 		cancel()
@@ -57,6 +58,16 @@ func (c *checker) Open(ctx context.Context) (replayer.Stream, error) {
 		return nil, c.h.fault(ctx, err, losses)
 	}
 	return &stream{ctx: ctx, h: c.h, s: s, losses: losses}, nil
+}
+
+// unopened says of the fault of a stream that never was whether the checker is lost: it was asked nothing, whatever became of
+// the connection.
+func unopened(err error) error {
+	var fault *replayer.Fault
+	if errors.As(err, &fault) && fault.Code == gate.CheckerFailed {
+		fault.Lost = true
+	}
+	return err
 }
 
 type stream struct {
@@ -84,7 +95,8 @@ func (s *stream) Recv() ([]replayer.Answer, error) {
 	err := s.s.RecvMsg(&s.in)
 	switch {
 	case err == nil:
-		return s.in.list, nil
+		// A stream of which nothing was sent when its connection was lost, grpc opens on the next one.
+		return s.in.list, s.h.recognise(s.ctx)
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	default:
