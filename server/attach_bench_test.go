@@ -114,10 +114,11 @@ type own struct {
 	version, digest string
 	asked           atomic.Int64 // cases, over all streams
 
-	conn     net.Conn     // the one over which it is attached
-	inTunnel func([]byte) // puts a part into its tunnel, where it is attached by attachRaw
-	bridge   *bridged
-	leave    func() // cancels the call
+	conn        net.Conn      // the one over which it is attached
+	inTunnel    func([]byte)  // puts a part into its tunnel, where it is attached by attachRaw
+	stopReading chan struct{} // closed where it reads no more, where it is attached by attachRaw
+	bridge      *bridged
+	leave       func() // cancels the call
 }
 
 // bridged is a call of Bridge under way.
@@ -296,85 +297,4 @@ func bytesOf(d *gatev1.Decision) string {
 		panic(err)
 	}
 	return string(b)
-}
-
-// rawTunnel is a client's side of Attach that can say anything.
-type rawTunnel struct {
-	mu     sync.Mutex // one message at a time is sent
-	stream grpc.BidiStreamingClient[registryv1.AttachRequest, registryv1.AttachResponse]
-}
-
-func (r *rawTunnel) send(req *registryv1.AttachRequest) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stream.Send(req)
-}
-
-// end reads to the end of the stream.
-func (r *rawTunnel) end() error {
-	for {
-		if _, err := r.stream.Recv(); err != nil {
-			return err
-		}
-	}
-}
-
-func hello(name string) *registryv1.AttachRequest {
-	return &registryv1.AttachRequest{Part: &registryv1.AttachRequest_Hello{Hello: &registryv1.AttachHello{Name: name}}}
-}
-
-func data(b []byte) *registryv1.AttachRequest {
-	return &registryv1.AttachRequest{Part: &registryv1.AttachRequest_Data{Data: b}}
-}
-
-func (b *bench) tunnel(t *testing.T) *rawTunnel {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	stream, err := registryv1.NewRegistryServiceClient(b.conn).Attach(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &rawTunnel{stream: stream}
-}
-
-// attachRaw attaches a checker over a tunnel into which the checker can put what it likes.
-func (b *bench) attachRaw(t *testing.T, name string, o *own) {
-	t.Helper()
-	conn := o.serve(t)
-	r := b.tunnel(t)
-	o.inTunnel = func(p []byte) { _ = r.send(data(p)) }
-	if err := r.send(hello(name)); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		buf := make([]byte, 1<<16)
-		for {
-			n, err := conn.Read(buf)
-			if err != nil || r.send(data(buf[:n])) != nil {
-				return
-			}
-		}
-	}()
-	came := make(chan struct{})
-	go func() {
-		defer conn.Close()
-		for {
-			res, err := r.stream.Recv()
-			if err != nil {
-				return
-			}
-			if res.GetAttached() != nil {
-				close(came)
-			}
-			if _, err := conn.Write(res.GetData()); err != nil {
-				return
-			}
-		}
-	}()
-	select {
-	case <-came:
-	case <-time.After(patience):
-		t.Fatal("it was not attached in time")
-	}
 }

@@ -10,9 +10,11 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
 	registryv1 "github.com/retrial-dev/retrial/gen/retrial/registry/v1"
+	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 	"github.com/retrial-dev/retrial/server"
 )
 
@@ -67,6 +69,19 @@ func TestTunnelThatBreaksTheRules(t *testing.T) {
 				t.Errorf("the registry lists %v", all)
 			}
 		})
+	}
+}
+
+// A far side that reads no more blocks the run, after the case timeout and not behind it.
+func TestTunnelThatIsNotRead(t *testing.T) {
+	b := newAttachBench(t, nil, nil)
+	o := &own{version: "1", stopReading: make(chan struct{})}
+	b.attachRaw(t, "next", o)
+	close(o.stopReading)
+	r := b.replay(t, t.Name(), &replayv1.ReplayRequest{Set: plainSet, Baseline: dialled(b.good), Candidate: named("next"), CaseTimeout: durationpb.New(500 * time.Millisecond)})
+	b.checkNoPass(t, plainSet, r)
+	if len(withCode(r.findings, "CHECKER_TIMEOUT")) != 1 {
+		t.Errorf("findings %v, %v", codesOf(r.findings), r.err)
 	}
 }
 

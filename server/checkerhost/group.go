@@ -7,6 +7,7 @@ import (
 
 	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
 	"github.com/retrial-dev/retrial/replayer"
+	"github.com/retrial-dev/retrial/replayer/gate"
 )
 
 // Member is one instance of a group.
@@ -93,7 +94,7 @@ func (s *sharer) Open(ctx context.Context) (replayer.Stream, error) {
 	}
 	wg.Wait()
 	out := &sharing{ctx: ctx, s: s, out: make(chan delivery)}
-	var last error
+	var last error = &replayer.Fault{Code: gate.CheckerFailed, Message: "every instance was lost before", Lost: true}
 	for i, in := range s.instances {
 		switch {
 		case streams[i] != nil:

@@ -153,7 +153,7 @@ type turning struct {
 
 func (c *turning) turn() error {
 	c.turned.Store(true)
-	return c.Conn.SetReadDeadline(time.Now()) // wakes Read
+	return c.SetReadDeadline(time.Now()) // wakes Read
 }
 
 // Read implements net.Conn.
