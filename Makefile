@@ -19,6 +19,8 @@ fuzz: ## a minute for whatever parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture
 	go test -run '^$$' -fuzz FuzzDecode -fuzztime 20s ./replayer/fixture
 	go test -run '^$$' -fuzz Fuzz -fuzztime 20s ./server/checkerhost
+	go test -run '^$$' -fuzz FuzzVerify -fuzztime 20s ./server/attest
+	go test -run '^$$' -fuzz FuzzStatement -fuzztime 20s ./server/attest
 
 lint: ## vet, golangci-lint, buf lint and format
 	go vet ./...

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/retrial-dev/retrial/clients/cli/setdir"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
+	"github.com/retrial-dev/retrial/server/telemetry"
 )
 
 func document(t *testing.T, name string) string {
@@ -79,7 +81,7 @@ func TestReadmeSetIsOne(t *testing.T) {
 	}
 }
 
-// Every code of a finding stands in ARCHITECTURE.md, and every exit status in the README as it stands in the help.
+// Every code of a finding and every metric stand in ARCHITECTURE.md, and every exit status in the README as it stands in the help.
 func TestDocumentsAreComplete(t *testing.T) {
 	architecture, readme := document(t, "ARCHITECTURE.md"), document(t, "README.md")
 	for _, code := range gate.Codes() {
@@ -94,6 +96,20 @@ func TestDocumentsAreComplete(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^  (\d)  (.+)$`).FindAllStringSubmatch(help.String(), -1) {
 		if row := "| " + m[1] + " | " + m[2] + " |"; !strings.Contains(readme, row) {
 			t.Errorf("README.md lacks %q", row)
+		}
+	}
+	for _, m := range telemetry.Metrics() {
+		labels := strings.Join(m.Labels, "`, `")
+		if labels != "" {
+			labels = "`" + labels + "`"
+		}
+		if row := "| `" + m.Name + "` | " + m.Type + " | `" + m.Unit + "` | " + labels + " | " + m.Help + " |"; !strings.Contains(architecture, row) {
+			t.Errorf("ARCHITECTURE.md lacks %s", row)
+		}
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(retrial_[a-z_]+)`").FindAllStringSubmatch(architecture, -1) {
+		if !slices.ContainsFunc(telemetry.Metrics(), func(own telemetry.Metric) bool { return own.Name == m[1] }) {
+			t.Errorf("ARCHITECTURE.md has %s, which is no metric", m[1])
 		}
 	}
 	// A name of a test in ARCHITECTURE.md must be one.

@@ -29,6 +29,8 @@ type Draft struct {
 	Changes map[string]string
 	// RemovalReason says why fixtures are removed.
 	RemovalReason string
+	// FourEyes has the version wait for an approval where it weakens the gate; nil demands none.
+	FourEyes *FourEyes
 	// At is the instant of the commit.
 	At time.Time
 }
@@ -287,6 +289,11 @@ func (c *Commit) Seal(count uint64, checksum string) (*Version, error) {
 	if err := c.settle(count, checksum); err != nil {
 		return nil, err
 	}
+	needed, err := c.demand()
+	if err != nil {
+		return nil, err
+	}
+	c.v.ApprovalNeeded = needed
 	root, ok, err := c.tree.finish()
 	if err != nil {
 		return nil, err
@@ -349,14 +356,20 @@ func (c *Commit) publish() error {
 				return err
 			}
 		}
-		return tx.Bucket(bucketVersions).Put(key, seal(bucketVersions, key, record))
+		if err := tx.Bucket(bucketVersions).Put(key, seal(bucketVersions, key, record)); err != nil {
+			return err
+		}
+		return appendLog(tx, KindVersion, versionSubject(c.v.Set, c.v.Number), record, c.v.CommittedAt)
 	})
-	if err == nil || fixture.CodeOf(err) != fixture.CodeUnknown {
+	if err == nil {
+		return c.s.witness()
+	}
+	if fixture.CodeOf(err) != fixture.CodeUnknown {
 		return err
 	}
 	// A commit that failed may be durable all the same: what stands in the file decides.
 	if got, readErr := c.s.Version(c.v.Set, c.v.Number); readErr == nil && got.Checksum == c.v.Checksum && got.root == c.v.root {
-		return nil
+		return c.s.witness()
 	}
 	return fmt.Errorf("commit %s: %w", c.v.Name(), err)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
+var farFuture = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // contents reads everything that a caller can ask for.
 func contents(path string) (out []string, err error) {
 	s, err := fixturestore.Open(path, fixturestore.Options{LockTimeout: time.Second})
@@ -53,7 +55,7 @@ func contents(path string) (out []string, err error) {
 	for _, r := range replays {
 		out = append(out, fmt.Sprintf("%+v", *r))
 	}
-	newest, err := s.NewestReplay("v1", "memory")
+	newest, err := s.ReplayAt("v1", "memory", farFuture)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +75,14 @@ func damagedStore(t *testing.T) string {
 	mustCommit(t, s, fixturestore.Draft{}, rows)
 	rows["f-000002"] = row{verdict: "dropped", text: "u"}
 	mustCommit(t, s, fixturestore.Draft{Parent: 1, Changes: map[string]string{"f-000002": "ticket"}}, rows)
-	if err := s.Tag("memory", 1, "first"); err != nil {
+	if err := s.Tag("memory", 1, "first", time.Unix(3, 0)); err != nil {
 		t.Fatal(err)
 	}
 	seq, err := s.BeginReplay(fixturestore.Replay{ID: "r-1", Set: "memory", Version: 2, Release: "v1", StartedAt: time.Unix(1, 0).UTC()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.EndReplay(seq, []byte("blocked"), ""), s.Close()); err != nil {
+	if err := errors.Join(s.EndReplay(seq, []byte("blocked"), "", time.Unix(2, 0)), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -181,13 +183,13 @@ func TestR16EditedRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.EndReplay(seq, []byte("blocked"), ""); err != nil {
+	if err := s.EndReplay(seq, []byte("blocked"), "", time.Unix(2, 0)); err != nil {
 		t.Fatal(err)
 	}
 	fixturestore.EditReplay(t, s, seq, `"version":1`, `"version":2`)
 	_, err = s.Replay(seq)
 	wantCode(t, err, fixture.CodeCorrupt, "replay record 1", "does not match its hash")
-	_, err = s.NewestReplay("v1", "memory")
+	_, err = s.ReplayAt("v1", "memory", farFuture)
 	wantCode(t, err, fixture.CodeCorrupt)
 }
 

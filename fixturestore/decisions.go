@@ -35,14 +35,26 @@ type Replay struct {
 	// Release is what was tried; empty if the run is no evidence for a release.
 	Release   string    `json:"release"`
 	StartedAt time.Time `json:"started_at"`
-	State     State     `json:"state"`
+	// SubmittedBy is who asked for it, and Key the idempotency key that was given; both may be empty.
+	SubmittedBy string `json:"submitted_by,omitempty"`
+	Key         string `json:"key,omitempty"`
+	// Request is the digest of what was asked, by which a second request with the same key is known.
+	Request string `json:"request,omitempty"`
+	State   State  `json:"state"`
+	// EndedAt is zero while it runs.
+	EndedAt time.Time `json:"ended_at,omitzero"`
 	// Error says why a failed replay has no decision.
 	Error string `json:"error,omitempty"`
 	// Decision is the decision of a decided replay, in a form that the store does not read.
 	Decision []byte `json:"decision,omitempty"`
+
+	// Record is the stored record, whose SHA-256 the log has once the replay has ended.
+	Record []byte `json:"-"`
 }
 
 // BeginReplay records that a replay begins, and gives its sequence.
+//
+// CodeExists if its idempotency key was used before by the same submitter: ReplayByKey gives that replay.
 func (s *Store) BeginReplay(r Replay) (uint64, error) {
 	if r.Release != "" {
 		if err := fixture.CheckName(r.Release, fixture.MaxIDBytes); err != nil {
@@ -56,6 +68,17 @@ func (s *Store) BeginReplay(r Replay) (uint64, error) {
 		if k := lastKey(tx, bucketDecisions); len(k) == 8 {
 			seq = binary.BigEndian.Uint64(k) + 1
 		}
+		if r.Key != "" {
+			if err := putKey(tx, r, seq); err != nil {
+				return err
+			}
+		}
+		if tx.Bucket(bucketIDs).Get([]byte(r.ID)) != nil {
+			return fixture.NewError(fixture.CodeExists, "begin replay", r.ID, errors.New("there is one with this id"))
+		}
+		if err := tx.Bucket(bucketIDs).Put([]byte(r.ID), number(seq)); err != nil {
+			return err
+		}
 		if r.Release != "" {
 			if err := tx.Bucket(bucketReleases).Put(append(releasePrefix(r.Release, r.Set), number(seq)...), nil); err != nil {
 				return err
@@ -67,7 +90,7 @@ func (s *Store) BeginReplay(r Replay) (uint64, error) {
 }
 
 // EndReplay records how a replay ended: with a decision, or with the error that kept it from one. A replay ends once.
-func (s *Store) EndReplay(seq uint64, decision []byte, failure string) error {
+func (s *Store) EndReplay(seq uint64, decision []byte, failure string, at time.Time) error {
 	err := s.update(func(tx *bolt.Tx) error {
 		r, err := readReplay(tx, seq)
 		if err != nil {
@@ -76,18 +99,28 @@ func (s *Store) EndReplay(seq uint64, decision []byte, failure string) error {
 		if r.State != Running {
 			return fixture.NewError(fixture.CodePrecondition, "end replay", r.ID, fmt.Errorf("it has ended before: %s", r.State))
 		}
-		r.State, r.Decision, r.Error = Decided, decision, failure
+		r.State, r.Decision, r.Error, r.EndedAt = Decided, decision, failure, at.UTC()
 		if decision == nil {
 			r.State = Failed
 		}
-		return putReplay(tx, seq, *r)
+		if err := putReplay(tx, seq, *r); err != nil {
+			return err
+		}
+		record, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		return appendLog(tx, KindDecision, r.ID, record, at)
 	})
-	if err == nil || fixture.CodeOf(err) != fixture.CodeUnknown {
+	if err == nil {
+		return s.witness()
+	}
+	if fixture.CodeOf(err) != fixture.CodeUnknown {
 		return err
 	}
 	// A commit that failed may be durable all the same: what stands in the file decides.
 	if r, readErr := s.Replay(seq); readErr == nil && r.State != Running && bytes.Equal(r.Decision, decision) {
-		return nil
+		return s.witness()
 	}
 	return err
 }
@@ -110,7 +143,7 @@ func readReplay(tx *bolt.Tx, seq uint64) (*Replay, error) {
 	if err != nil {
 		return nil, corrupt(subject, err)
 	}
-	r := &Replay{Seq: seq}
+	r := &Replay{Seq: seq, Record: record}
 	if err := json.Unmarshal(record, r); err != nil {
 		return nil, corrupt(subject, err)
 	}
@@ -126,29 +159,49 @@ func (s *Store) Replay(seq uint64) (r *Replay, err error) {
 	return r, err
 }
 
-// NewestReplay gives the newest replay of a release on a set, or nil if it was never tried.
-func (s *Store) NewestReplay(release, set string) (r *Replay, err error) {
-	prefix := releasePrefix(release, set)
+// ReplayByID gives one record by its own id. CodeNotFound if there is none.
+func (s *Store) ReplayByID(id string) (r *Replay, err error) {
 	err = s.view(func(tx *bolt.Tx) (err error) {
-		k := lastOf(tx, prefix)
-		if k == nil {
-			return nil
+		seq := tx.Bucket(bucketIDs).Get([]byte(id))
+		if len(seq) != 8 {
+			return fixture.NewError(fixture.CodeNotFound, "find replay", fmt.Sprintf("%.80q", id), errors.New("there is no such replay"))
 		}
-		seq := binary.BigEndian.Uint64(k[len(prefix):])
-		if r, err = readReplay(tx, seq); err != nil {
-			return err
+		if r, err = readReplay(tx, binary.BigEndian.Uint64(seq)); err == nil && r.ID != id {
+			err = corrupt(fmt.Sprintf("index of replay %q", id), fmt.Errorf("it points to replay %q", r.ID))
 		}
-		if r.Release != release || r.Set != set {
-			return corrupt(fmt.Sprintf("index of release %q", release), fmt.Errorf("it points to replay %d, which is of release %q", seq, r.Release))
+		return err
+	})
+	return r, err
+}
+
+// ReplayAt gives the newest replay of a release on a set that had begun by an instant, or nil if there was none.
+func (s *Store) ReplayAt(release, set string, at time.Time) (r *Replay, err error) {
+	prefix := releasePrefix(release, set)
+	err = s.view(func(tx *bolt.Tx) error {
+		c := tx.Bucket(bucketReleases).Cursor()
+		for k := lastOf(c, prefix); k != nil; k, _ = c.Prev() {
+			if len(k) != len(prefix)+8 || !bytes.HasPrefix(k, prefix) {
+				return nil
+			}
+			got, err := readReplay(tx, binary.BigEndian.Uint64(k[len(prefix):]))
+			if err != nil {
+				return err
+			}
+			if got.Release != release || got.Set != set {
+				return corrupt(fmt.Sprintf("index of release %q", release), fmt.Errorf("it points to replay %d, which is of release %q", got.Seq, got.Release))
+			}
+			if !got.StartedAt.After(at) {
+				r = got
+				return nil
+			}
 		}
 		return nil
 	})
 	return r, err
 }
 
-// lastOf gives the greatest key of the releases bucket that is the prefix and a sequence, or nil.
-func lastOf(tx *bolt.Tx, prefix []byte) []byte {
-	c := tx.Bucket(bucketReleases).Cursor()
+// lastOf moves to the greatest key that is the prefix and a sequence, and gives it, or nil.
+func lastOf(c *bolt.Cursor, prefix []byte) []byte {
 	k, _ := c.Seek(append(bytes.Clone(prefix), 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF))
 	if k == nil {
 		k, _ = c.Last()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // ObjectCount counts the stored fixtures and stubs, whether or not a version has them.
@@ -79,6 +80,79 @@ func EditObjects(t testing.TB, s *Store, old, edited string) {
 		}
 		for k, v := range changed {
 			if err := b.Put([]byte(k), v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Downgrade makes a file of layout 1 of the store's: it had no log and none of the buckets that came with it.
+func Downgrade(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error {
+		for _, b := range [][]byte{bucketIDs, bucketKeys, bucketApprovals, bucketWaivers, bucketLog, bucketLogHashes, bucketLogSubjects} {
+			if err := tx.DeleteBucket(b); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketMeta).Put(keyLayout, []byte("1"))
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ForgeReplay replaces a text in the record of a replay, and seals the record anew, as somebody would who knows the format.
+func ForgeReplay(t testing.TB, s *Store, seq uint64, old, edited string) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketDecisions)
+		record, err := unseal(bucketDecisions, number(seq), b.Get(number(seq)))
+		if err != nil {
+			return err
+		}
+		record = bytes.Replace(record, []byte(old), []byte(edited), 1)
+		return b.Put(number(seq), seal(bucketDecisions, number(seq), record))
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ForgeApproval approves a version without an entry in the log.
+func ForgeApproval(t testing.TB, s *Store, set string, n uint64) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error {
+		key := versionKey(set, n)
+		return tx.Bucket(bucketApprovals).Put(key, seal(bucketApprovals, key, []byte(`{"by":"eve","reason":"r","at":"2026-01-01T00:00:00Z"}`)))
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// RewriteLog replaces a text in a leaf and makes the tree anew, so that the file agrees with itself.
+func RewriteLog(t testing.TB, s *Store, old, edited string) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error {
+		var leaves [][]byte
+		if err := tx.Bucket(bucketLog).ForEach(func(_, leaf []byte) error {
+			leaves = append(leaves, bytes.Replace(bytes.Clone(leaf), []byte(old), []byte(edited), 1))
+			return nil
+		}); err != nil {
+			return err
+		}
+		for i, leaf := range leaves {
+			hashes, err := tlog.StoredHashes(int64(i), leaf, storedHashes(tx))
+			if err != nil {
+				return err
+			}
+			for j, h := range hashes {
+				if err := tx.Bucket(bucketLogHashes).Put(number(uint64(tlog.StoredHashIndex(0, int64(i)))+uint64(j)), h[:]); err != nil {
+					return err
+				}
+			}
+			if err := tx.Bucket(bucketLog).Put(number(uint64(i)), leaf); err != nil {
 				return err
 			}
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // layoutVersion is the layout of the file. A file of another layout is refused.
-const layoutVersion = "1"
+const layoutVersion = "2"
 
 // The buckets. Integers in keys are big-endian, so that byte order is numeric order. Names and releases hold no control
 // characters, so that a zero byte ends them.
@@ -25,12 +25,21 @@ var (
 	bucketStaging   = []byte("staging")   // first sequence of a block → last, while a commit is being written
 	bucketDecisions = []byte("decisions") // sequence → sealed JSON of Replay
 	bucketReleases  = []byte("releases")  // release 0x00 set 0x00 sequence → nothing
+	bucketIDs       = []byte("ids")       // id of a replay → its sequence
+	bucketKeys      = []byte("keys")      // who 0x00 idempotency key → sealed JSON of keyRecord
+	bucketApprovals = []byte("approvals") // set 0x00 number → sealed JSON of Approval
+	bucketWaivers   = []byte("waivers")   // sequence → sealed JSON of Waiver
+
+	bucketLog         = []byte("log")         // index → leaf, JSON of LogEntry
+	bucketLogHashes   = []byte("loghashes")   // tlog.StoredHashIndex → hash
+	bucketLogSubjects = []byte("logsubjects") // kind 0x00 subject → index of the newest entry
 
 	keyLayout = []byte("layout")
 )
 
 func buckets() [][]byte {
-	return [][]byte{bucketMeta, bucketVersions, bucketTags, bucketObjects, bucketNodes, bucketStaging, bucketDecisions, bucketReleases}
+	return [][]byte{bucketMeta, bucketVersions, bucketTags, bucketObjects, bucketNodes, bucketStaging, bucketDecisions, bucketReleases,
+		bucketIDs, bucketKeys, bucketApprovals, bucketWaivers, bucketLog, bucketLogHashes, bucketLogSubjects}
 }
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

@@ -13,6 +13,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
@@ -23,6 +24,13 @@ type Options struct {
 	LockTimeout time.Duration
 	// ReadOnly opens an existing file without taking it from other readers.
 	ReadOnly bool
+	// Signer signs the log after every write, and Verifier checks the checkpoint beside the file when it is opened. Without
+	// a signer there is no checkpoint, and nothing shows that a file is an older one.
+	Signer   note.Signer
+	Verifier note.Verifier
+
+	// IgnoreCheckpoint opens whatever the checkpoint beside the file says. For those that hold it against one themselves.
+	IgnoreCheckpoint bool
 }
 
 // Store is an open file. Safe for concurrent use.
@@ -33,12 +41,18 @@ type Store struct {
 
 	mu   sync.Mutex // guards next
 	next uint64     // the first sequence number that no commit has reserved
+
+	signer         note.Signer
+	upgraded       bool       // the file had an older layout
+	checkpointMu   sync.Mutex // guards checkpoint and checkpointSize
+	checkpoint     []byte     // as the file beside the store has it; nil if there is none
+	checkpointSize int64
 }
 
 // Open opens the file at path, creating it and its directory if there is none. The caller closes it.
 //
-// Errors: CodeBusy if another process holds it for longer than the timeout, CodeCorrupt if it is damaged or no store,
-// CodePrecondition if its layout is of another release.
+// Errors: CodeBusy if another process holds it for longer than the timeout, CodeCorrupt if it is damaged, no store, or older than the
+// checkpoint beside it, CodePrecondition if its layout is of another release.
 func Open(path string, o Options) (*Store, error) {
 	if o.LockTimeout <= 0 {
 		o.LockTimeout = 5 * time.Second
@@ -48,7 +62,7 @@ func Open(path string, o Options) (*Store, error) {
 			return nil, fixture.NewError(fixture.CodeOf(err), "create store", path, err)
 		}
 	}
-	s := &Store{path: path, ahead: newReadAhead(path)}
+	s := &Store{path: path, ahead: newReadAhead(path), signer: o.Signer}
 	if err := s.open(o); err != nil {
 		err = errors.Join(err, s.ahead.close())
 		code := fixture.CodeOf(err)
@@ -85,11 +99,15 @@ func (s *Store) open(o Options) (err error) {
 	}
 	db.AllocSize = 32 << 10
 	s.db = db
-	if err := s.check(); err != nil {
-		return errors.Join(err, db.Close())
-	}
+	steps := []func() error{s.check}
 	if !o.ReadOnly {
-		if err := s.sweep(); err != nil {
+		steps = []func() error{s.upgrade, s.check, s.sweep}
+	}
+	if !o.IgnoreCheckpoint {
+		steps = append(steps, func() error { return s.checkHistory(o) }, s.witness)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
 			return errors.Join(err, db.Close())
 		}
 	}
@@ -178,6 +196,14 @@ func (s *Store) Path() string { return s.path }
 func (s *Store) view(fn func(tx *bolt.Tx) error) (err error) {
 	defer faults(s.path, &err)()
 	return s.db.View(fn)
+}
+
+// write is update for what the log has a part in: it ends once the checkpoint covers it.
+func (s *Store) write(fn func(tx *bolt.Tx) error) error {
+	if err := s.update(fn); err != nil {
+		return err
+	}
+	return s.witness()
 }
 
 func (s *Store) update(fn func(tx *bolt.Tx) error) (err error) {

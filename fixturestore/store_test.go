@@ -265,7 +265,7 @@ func TestR16VerifyMissesARemovedVersion(t *testing.T) {
 	fixturestore.RemoveVersion(t, s, "memory", 2)
 	var named []string
 	sum, err := s.Verify(context.Background(), func(err error) error { named = append(named, err.Error()); return nil })
-	if err != nil || sum.Damaged != 1 || !strings.Contains(named[0], "version 2") {
+	if err != nil || sum.Damaged != 2 || !strings.Contains(named[0], "version 2") || !strings.Contains(named[1], "log entry 1") {
 		t.Errorf("got %+v, %q, %v", sum, named, err)
 	}
 }
@@ -429,12 +429,12 @@ func TestTagsDoNotMove(t *testing.T) {
 	rows["g"] = row{verdict: "dropped"}
 	mustCommit(t, s, fixturestore.Draft{Parent: 1}, rows)
 	for range 2 { // again is no error
-		if err := s.Tag("memory", 1, "2026-03"); err != nil {
+		if err := s.Tag("memory", 1, "2026-03", time.Unix(3, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantCode(t, s.Tag("memory", 2, "2026-03"), fixture.CodeExists, "version 1")
-	wantCode(t, s.Tag("memory", 9, "x"), fixture.CodeNotFound)
+	wantCode(t, s.Tag("memory", 2, "2026-03", time.Unix(3, 0)), fixture.CodeExists, "version 1")
+	wantCode(t, s.Tag("memory", 9, "x", time.Unix(3, 0)), fixture.CodeNotFound)
 	v, err := s.VersionByTag("memory", "2026-03")
 	if err != nil || v.Number != 1 || !slices.Equal(v.Tags, []string{"2026-03"}) {
 		t.Errorf("got %+v, %v", v, err)
@@ -443,29 +443,31 @@ func TestTagsDoNotMove(t *testing.T) {
 
 func TestReplayRecords(t *testing.T) {
 	s := newStore(t)
+	n := 0
 	begin := func(release string) uint64 {
-		seq, err := s.BeginReplay(fixturestore.Replay{ID: "r", Set: "memory", Version: 1, Release: release, StartedAt: time.Unix(0, 0).UTC()})
+		n++
+		seq, err := s.BeginReplay(fixturestore.Replay{ID: fmt.Sprint("r-", n), Set: "memory", Version: 1, Release: release, StartedAt: time.Unix(0, 0).UTC()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return seq
 	}
-	if r, err := s.NewestReplay("v1", "memory"); err != nil || r != nil {
+	if r, err := s.ReplayAt("v1", "memory", farFuture); err != nil || r != nil {
 		t.Fatalf("a release that was never tried: %+v, %v", r, err)
 	}
 	one, _ := begin("v1"), begin("v10")
 	two := begin("v1")
-	if err := s.EndReplay(one, []byte("pass"), ""); err != nil {
+	if err := s.EndReplay(one, []byte("pass"), "", time.Unix(2, 0)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.NewestReplay("v1", "memory")
+	r, err := s.ReplayAt("v1", "memory", farFuture)
 	if err != nil || r.Seq != two || r.State != fixturestore.Running {
 		t.Errorf("the newest replay is %+v, %v", r, err)
 	}
-	if err := s.EndReplay(two, nil, "checker is gone"); err != nil {
+	if err := s.EndReplay(two, nil, "checker is gone", time.Unix(2, 0)); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, s.EndReplay(two, []byte("pass"), ""), fixture.CodePrecondition, "ended before")
+	wantCode(t, s.EndReplay(two, []byte("pass"), "", time.Unix(2, 0)), fixture.CodePrecondition, "ended before")
 	all, err := s.Replays("memory", "", 0, 10)
 	if err != nil || len(all) != 3 || all[0].Seq != two || all[0].State != fixturestore.Failed {
 		t.Errorf("got %v, %v", all, err)

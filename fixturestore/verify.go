@@ -14,14 +14,14 @@ import (
 
 // Summary counts what Verify read.
 type Summary struct {
-	Sets, Versions, Fixtures, Decisions, Damaged uint64
+	Sets, Versions, Fixtures, Decisions, Waivers, Entries, Damaged uint64
 }
 
 // Verify reads everything that the store holds, recomputes every hash and every checksum, and calls damage for each
 // thing that is not what it should be. What versions share is read once. An error says that it could not go on.
 func (s *Store) Verify(ctx context.Context, damage func(error) error) (Summary, error) {
 	v := &verifier{s: s, ctx: ctx, damage: damage, seen: map[fixture.Digest]bool{}}
-	for _, step := range []func() error{v.versions, v.decisions, v.indexes} {
+	for _, step := range []func() error{v.versions, v.decisions, v.waivers, v.indexes, v.log} {
 		if err := step(); err != nil {
 			return v.sum, err
 		}
@@ -171,6 +171,12 @@ func (v *verifier) decisions() error {
 	return nil
 }
 
+func (v *verifier) waivers() error {
+	all, err := v.s.Waivers("", "")
+	v.sum.Waivers = uint64(len(all))
+	return v.report(err)
+}
+
 // indexes checks that what points to a record points to one.
 func (v *verifier) indexes() error {
 	keys, err := v.keys(bucketReleases)
@@ -219,7 +225,7 @@ func (v *verifier) keys(bucket []byte) (out [][]byte, err error) {
 // CheckPages has bbolt check its own pages. It must run in a process of its own: over damaged pages it can crash, hang
 // or overflow the stack, and nothing can catch that.
 func CheckPages(path string, damage func(error)) error {
-	s, err := Open(path, Options{ReadOnly: true})
+	s, err := Open(path, Options{ReadOnly: true, IgnoreCheckpoint: true})
 	if err != nil {
 		return err
 	}

@@ -38,8 +38,13 @@ type Version struct {
 	Added, Changed, Removed uint64
 	// Tags in ascending order.
 	Tags []string
+	// ApprovalNeeded says in sentences what needs the approval of a second person; empty if nothing does. Approval is nil
+	// until it is given.
+	ApprovalNeeded []string
+	Approval       *Approval
 
-	root ref
+	root   ref
+	digest fixture.Digest // over the record, as the log has it
 }
 
 // versionRecord is the stored form of a Version. Tags stand in a bucket of their own.
@@ -61,6 +66,7 @@ type versionRecord struct {
 	Added         uint64             `json:"added"`
 	Changed       uint64             `json:"changed"`
 	Removed       uint64             `json:"removed"`
+	Needed        []string           `json:"approval_needed,omitempty"`
 }
 
 type rootRecord struct {
@@ -77,7 +83,7 @@ func (v *Version) encode() ([]byte, error) {
 		Root:  rootRecord{v.root.seq, v.root.hash.String(), v.root.count, v.root.level, v.root.last},
 		Total: v.Tally.Total, Hermetic: v.Tally.Hermetic, WithoutReason: v.Tally.WithoutReason, Counts: v.Tally.Counts(),
 		Vocabulary: v.Vocabulary, Config: v.Config, Author: v.Author, Reason: v.Reason, CommittedAt: v.CommittedAt,
-		Changes: v.Changes, RemovalReason: v.RemovalReason, Added: v.Added, Changed: v.Changed, Removed: v.Removed,
+		Changes: v.Changes, RemovalReason: v.RemovalReason, Added: v.Added, Changed: v.Changed, Removed: v.Removed, Needed: v.ApprovalNeeded,
 	})
 }
 
@@ -89,7 +95,7 @@ func decodeVersion(set string, n uint64, record []byte) (*Version, error) {
 	v := &Version{
 		Set: set, Number: n, Parent: r.Parent, Checksum: r.Checksum, Vocabulary: r.Vocabulary, Config: r.Config,
 		Author: r.Author, Reason: r.Reason, CommittedAt: r.CommittedAt, Changes: r.Changes, RemovalReason: r.RemovalReason,
-		Added: r.Added, Changed: r.Changed, Removed: r.Removed,
+		Added: r.Added, Changed: r.Changed, Removed: r.Removed, ApprovalNeeded: r.Needed,
 		Tally: fixture.Tally{Total: r.Total, Hermetic: r.Hermetic, WithoutReason: r.WithoutReason},
 		root:  ref{last: r.Root.Last, seq: r.Root.Seq, count: r.Root.Count, level: r.Root.Level},
 	}
@@ -105,6 +111,19 @@ func decodeVersion(set string, n uint64, record []byte) (*Version, error) {
 func (v *Version) Name() string { return versionName(v.Set, v.Number) }
 
 func versionName(set string, n uint64) string { return fmt.Sprintf("version %d of %q", n, set) }
+
+// VersionAt gives the version that was the newest of its set at an instant. CodeNotFound if there was none.
+func (s *Store) VersionAt(set string, at time.Time) (v *Version, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		for n := newestNumber(tx, set); n > 0; n-- {
+			if v, err = readVersion(tx, set, n); err != nil || !v.CommittedAt.After(at) {
+				return err
+			}
+		}
+		return fixture.NewError(fixture.CodeNotFound, "find set", fmt.Sprintf("%q", set), errors.New("there is no such set"))
+	})
+	return v, err
+}
 
 // Newest gives the newest version of a set. CodeNotFound if there is no such set.
 func (s *Store) Newest(set string) (*Version, error) {
@@ -164,7 +183,11 @@ func readVersion(tx *bolt.Tx, set string, n uint64) (*Version, error) {
 	if err != nil {
 		return nil, corrupt(versionName(set, n), err)
 	}
-	v.Tags, err = readTags(tx, set, n)
+	v.digest = fixture.DigestOf(record)
+	if v.Tags, err = readTags(tx, set, n); err != nil {
+		return nil, err
+	}
+	v.Approval, err = readApproval(tx, set, n)
 	return v, err
 }
 
@@ -255,8 +278,8 @@ func readTags(tx *bolt.Tx, set string, n uint64) ([]string, error) {
 }
 
 // Tag gives a version a name. CodeExists if another version of the set carries it: tags do not move.
-func (s *Store) Tag(set string, n uint64, tag string) error {
-	return s.update(func(tx *bolt.Tx) error {
+func (s *Store) Tag(set string, n uint64, tag string, at time.Time) error {
+	return s.write(func(tx *bolt.Tx) error {
 		if _, err := readVersion(tx, set, n); err != nil {
 			return err
 		}
@@ -271,9 +294,15 @@ func (s *Store) Tag(set string, n uint64, tag string) error {
 			}
 			return nil
 		}
-		return tx.Bucket(bucketTags).Put(key, seal(bucketTags, key, number(n)))
+		if err := tx.Bucket(bucketTags).Put(key, seal(bucketTags, key, number(n))); err != nil {
+			return err
+		}
+		return appendLog(tx, KindTag, tagSubject(set, tag), number(n), at)
 	})
 }
+
+// tagSubject names a tag in the log.
+func tagSubject(set, tag string) string { return set + ":" + tag }
 
 // VersionByTag gives the version of a set that carries a tag. CodeNotFound if there is none.
 func (s *Store) VersionByTag(set, tag string) (v *Version, err error) {

@@ -1,6 +1,7 @@
 package replayer
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -21,6 +22,7 @@ func (r *run) preflight() error {
 			if err := sum.Add(c.Fixture.ID, c.Digest, c.StubDigest); err != nil {
 				return fixture.NewError(fixture.CodeCorrupt, "read", c.Fixture.ID, err)
 			}
+			r.hashStubs(c)
 			if !r.selected(c.Fixture.ID) {
 				continue
 			}
@@ -46,6 +48,23 @@ func (r *run) preflight() error {
 	r.evidence.Expected = r.selection.Hermetic
 	r.start(slices.Concat(r.t.Notes, r.docket.list.Expirations(), stale.findings(), r.suspicions())...)
 	return nil
+}
+
+func (r *run) hashStubs(c *Case) {
+	if c.StubDigest == nil {
+		return
+	}
+	if r.stubs == nil {
+		r.stubs = sha256.New()
+	}
+	fmt.Fprintf(r.stubs, "%s\x00%s\n", c.Fixture.ID, c.StubDigest)
+}
+
+func (r *run) stubsDigest() *fixture.Digest {
+	if r.stubs == nil {
+		return nil
+	}
+	return (*fixture.Digest)(r.stubs.Sum(nil))
 }
 
 func numbers(n int) iter.Seq[int] {

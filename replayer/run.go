@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"sync"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
@@ -26,6 +27,7 @@ type run struct {
 	evidence  gate.Evidence
 	answers   memory
 	usage     stubUsage
+	stubs     hash.Hash // of Report.StubsDigest; nil until there is a stub
 }
 
 // phases goes through the five phases of a replay.
@@ -56,7 +58,7 @@ func (r *run) phases() (*Report, error) {
 func (r *run) rule() *Report {
 	r.docket.mu.Lock()
 	defer r.docket.mu.Unlock()
-	return &Report{Decision: gate.Decide(&r.docket.tally, r.evidence, r.t.Policy), Evidence: r.evidence, Tally: r.docket.tally, Findings: r.docket.findings}
+	return &Report{Decision: gate.Decide(&r.docket.tally, r.evidence, r.t.Policy), StubsDigest: r.stubsDigest(), Evidence: r.evidence, Tally: r.docket.tally, Findings: r.docket.findings}
 }
 
 // errRuled ends a run early: what there is to say stands in the docket.

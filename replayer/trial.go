@@ -108,6 +108,9 @@ type Report struct {
 	gate.Decision
 	Evidence gate.Evidence
 	Tally    gate.Tally
+	// StubsDigest is over the stubs of the version: SHA-256 over a line for each fixture that has any, in ascending order of
+	// ids, of its id, a zero byte and the digest of its stubs. Nil where there are none.
+	StubsDigest *fixture.Digest
 	// Findings are the first MaxFindings of them, in the order in which they were made.
 	Findings []gate.Finding
 }

@@ -113,6 +113,9 @@ func withoutRun(d *gatev1.Decision) string {
 	c := cloneOf(d)
 	c.ReplayId, c.StartedAt, c.DecidedAt, c.Release = "", nil, nil, ""
 	c.Candidate.Instances = 0
+	if c.Evidence != nil {
+		c.Evidence.BaselineReplayId = ""
+	}
 	before := len(c.Findings)
 	c.Findings = slices.DeleteFunc(c.Findings, func(f *gatev1.Finding) bool { return f.GetCode() == "INSTANCE_LOST" })
 	c.FindingCount -= uint64(before - len(c.Findings))

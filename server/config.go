@@ -4,17 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/wire"
 )
 
 // Config is a server's configuration. Its field comments are its manual; durations are written as "30s".
@@ -22,10 +21,19 @@ type Config struct {
 	// Listen is the address to listen at: "unix:/run/retrial.sock" or "127.0.0.1:7433". An address that other machines
 	// reach needs Insecure.
 	Listen string `yaml:"listen"`
-	// Insecure admits an address that other machines reach. Nothing on it is encrypted or authenticated.
+	// Insecure admits an address that other machines reach although nothing on it is encrypted, or nobody on it known.
 	Insecure bool `yaml:"insecure"`
+	// TLS encrypts. An address that other machines reach needs it, or Insecure.
+	TLS TLSConfig `yaml:"tls"`
+	// Auth says whom the server knows. An address that other machines reach needs it, or Insecure.
+	Auth AuthConfig `yaml:"auth"`
 	// Store is the path of the database file.
 	Store string `yaml:"store"`
+	// Key is the path of the server's Ed25519 key (PEM, PKCS #8), which signs checkpoints and attestations. It is made if it is
+	// not there. Default: the store's path and ".key".
+	Key string `yaml:"key"`
+	// RequiredSets are the sets that every release must pass, whether or not the store has them.
+	RequiredSets []string `yaml:"required_sets"`
 	// Reflection lets clients such as grpcurl ask for the contract.
 	Reflection bool `yaml:"reflection"`
 	// Checkers are the checkers that runs can name.
@@ -43,6 +51,15 @@ type Config struct {
 	PolicyOverride bool `yaml:"policy_override"`
 	// Limits bound what callers can ask for.
 	Limits Limits `yaml:"limits"`
+	// Telemetry says how the server can be seen. Where traces go, the OTEL_… environment says.
+	Telemetry TelemetryConfig `yaml:"telemetry"`
+}
+
+// TelemetryConfig says how a server can be seen.
+type TelemetryConfig struct {
+	// Listen is the address of /metrics, /healthz and /readyz over HTTP: "127.0.0.1:9464" or "unix:/run/retrial-http.sock".
+	// Empty is off. An address that other machines reach needs Insecure.
+	Listen string `yaml:"listen"`
 }
 
 // maxCheckerName bounds the name of a checker in the registry, in bytes.
@@ -114,8 +131,10 @@ func ReadConfig(file string) (Config, error) {
 		return c, fixture.NewError(fixture.CodeInvalid, "read configuration", file, errors.New(yaml.FormatError(err, false, true)))
 	}
 	dir := filepath.Dir(file)
-	if c.Store != "" && !filepath.IsAbs(c.Store) {
-		c.Store = filepath.Join(dir, c.Store)
+	for _, path := range []*string{&c.Store, &c.Key, &c.TLS.Cert, &c.TLS.Key, &c.TLS.ClientCA, &c.Auth.Tokens} {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
+		}
 	}
 	for name, checker := range c.Checkers {
 		if !filepath.IsAbs(checker.Dir) {
@@ -132,8 +151,29 @@ func (c Config) Validate() error {
 	refuse := func(field, format string, args ...any) {
 		errs = append(errs, &fixture.Error{Code: fixture.CodeInvalid, Op: "configuration", Field: field, Err: fmt.Errorf(format, args...)})
 	}
-	if c.Listen != "" && !c.Insecure && !local(c.Listen) {
-		refuse("listen", "other machines reach %q, and nothing on it is encrypted or authenticated; say \"insecure: true\" if that is meant", c.Listen)
+	if c.Listen != "" && !c.Insecure && !wire.Local(c.Listen) && !(c.TLS.on() && c.Auth.on()) {
+		refuse("listen", "other machines reach %q: it needs tls and auth, or \"insecure: true\" if that is meant", c.Listen)
+	}
+	if err := c.TLS.validate(c.Auth); err != nil {
+		refuse("tls", "%w", err)
+	}
+	if c.Auth.Tokens != "" {
+		if _, err := ReadTokens(c.Auth.Tokens); err != nil {
+			refuse("auth.tokens", "%w", err)
+		}
+	}
+	for _, cert := range c.Auth.Certificates {
+		if err := errors.Join(fixture.CheckName(cert.Name, 256), checkRoles(cert.Roles)); err != nil {
+			refuse("auth.certificates", "%.80q: %w", cert.Name, err)
+		}
+	}
+	for _, set := range c.RequiredSets {
+		if err := fixture.CheckName(set, 128); err != nil {
+			refuse("required_sets", "%.40q: %w", set, err)
+		}
+	}
+	if t := c.Telemetry.Listen; t != "" && !c.Insecure && !wire.Local(t) {
+		refuse("telemetry.listen", "other machines reach %q, and nothing on it is encrypted or authenticated; say \"insecure: true\" if that is meant", t)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Checkers)) {
 		checker := c.Checkers[name]
@@ -162,17 +202,4 @@ func (c Config) Validate() error {
 		refuse("limits", "a limit is negative")
 	}
 	return errors.Join(errs...)
-}
-
-// local says whether only this machine reaches an address.
-func local(address string) bool {
-	if strings.HasPrefix(address, "unix:") {
-		return true
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

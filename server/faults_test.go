@@ -111,7 +111,10 @@ func newBenchAt(t *testing.T, clock server.Clock, checkers func(*bench) map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server.New(c, store, reached, zap.NewNop(), nil)
+	s, err := server.New(c, server.Parts{Store: store, Checkers: reached, Log: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.server = s
 	l := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)

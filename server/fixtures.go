@@ -4,156 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
-	"runtime"
 	"strings"
-	"sync"
 	"time"
 
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/retrial-dev/retrial/fixturestore"
 	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
 	"github.com/retrial-dev/retrial/replayer/fixture"
-	"github.com/retrial-dev/retrial/stub"
 )
 
 // fixtures implements FixtureService.
 type fixtures struct {
 	fixturev1.UnimplementedFixtureServiceServer
-	store *fixturestore.Store
-	now   func() time.Time
+	store   *fixturestore.Store
+	now     func() time.Time
+	known   bool // the server knows its callers
+	changed *bell
+	log     *zap.Logger
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+// nameForm leaves the length to maxName: a counted repetition takes longer to compile than the rest of the program to start.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+const maxName = 128
 
 // CheckSetName says why a string cannot name a set or a tag, or nil.
 func CheckSetName(field, name string) error {
-	if !nameForm.MatchString(name) {
+	if len(name) > maxName || !nameForm.MatchString(name) {
 		return invalid(field, fmt.Errorf("%.140q is no name: letters, digits, '.', '_' and '-', at most 128, the first a letter or a digit", name))
 	}
 	return nil
-}
-
-// CommitVersion implements the service.
-func (f *fixtures) CommitVersion(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse]) (err error) {
-	first, err := stream.Recv()
-	if err != nil {
-		return noSeal(err)
-	}
-	commit, err := f.begin(first.GetHeader())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, commit.Abort()) }() // does nothing behind a seal
-	version, err := receive(stream, commit)
-	if err != nil {
-		return err
-	}
-	v, err := f.store.Version(version.Set, version.Number)
-	if err != nil {
-		return err
-	}
-	out, err := versionToProto(v)
-	if err != nil {
-		return err
-	}
-	return stream.SendAndClose(&fixturev1.CommitVersionResponse{Version: out})
-}
-
-func (f *fixtures) begin(h *fixturev1.CommitHeader) (*fixturestore.Commit, error) {
-	if h == nil {
-		return nil, invalid("header", errors.New("the first part of a commit is its header"))
-	}
-	if err := CheckSetName("set", h.GetSet()); err != nil {
-		return nil, err
-	}
-	set, err := SetFromProto(h.GetConfig())
-	if err != nil {
-		return nil, err
-	}
-	config, err := proto.MarshalOptions{Deterministic: true}.Marshal(set.ToProto())
-	if err != nil {
-		return nil, err
-	}
-	changes := make(map[string]string, len(h.GetChanges()))
-	for _, c := range h.GetChanges() {
-		if _, twice := changes[c.GetFixtureId()]; twice {
-			return nil, invalid("changes", fmt.Errorf("fixture %q has two reasons", c.GetFixtureId()))
-		}
-		changes[c.GetFixtureId()] = c.GetReason()
-	}
-	return f.store.Begin(fixturestore.Draft{
-		Set: h.GetSet(), Parent: h.GetParent(), Author: h.GetAuthor(), Reason: h.GetReason(), Vocabulary: set.Vocabulary, Config: config,
-		Changes: changes, RemovalReason: h.GetRemovalReason(), At: f.now(),
-	})
-}
-
-// receive takes the entries up to the seal. A stream that ends before it publishes nothing.
-func receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit) (*fixturestore.Version, error) {
-	for {
-		part, err := stream.Recv()
-		if err != nil {
-			return nil, noSeal(err)
-		}
-		switch p := part.GetPart().(type) {
-		case *fixturev1.CommitVersionRequest_Entries:
-			if err := add(commit, p.Entries.GetEntries()); err != nil {
-				return nil, err
-			}
-		case *fixturev1.CommitVersionRequest_Seal:
-			return commit.Seal(p.Seal.GetFixtureCount(), p.Seal.GetChecksum())
-		default:
-			return nil, invalid("part", errors.New("behind the header there are entries, then one seal"))
-		}
-	}
-}
-
-func noSeal(err error) error {
-	if errors.Is(err, io.EOF) {
-		return fixture.NewError(fixture.CodePrecondition, "commit", "", errors.New("the stream ended without a seal: nothing is published"))
-	}
-	return err
-}
-
-// add decodes the entries of one part on as many processors as there are, and adds them in their order.
-func add(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry) error {
-	fixtures, stubs, errs := make([]*fixture.Fixture, len(entries)), make([][]byte, len(entries)), make([]error, len(entries))
-	var wg sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), 1+len(entries)/64)
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < len(entries); i += workers {
-				fixtures[i], stubs[i], errs[i] = decode(entries[i])
-			}
-		})
-	}
-	wg.Wait()
-	for i, f := range fixtures {
-		if errs[i] != nil {
-			return errs[i]
-		}
-		if err := commit.Add(f, stubs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func decode(e *fixturev1.CommitEntry) (f *fixture.Fixture, joined []byte, err error) {
-	if f, err = fixture.Decode(e.GetFixture()); err != nil {
-		return nil, nil, fmt.Errorf("fixture: %w", err)
-	}
-	stubs := make([]*stub.Stub, len(e.GetStubs()))
-	for i, doc := range e.GetStubs() {
-		if stubs[i], err = stub.Decode(doc); err != nil {
-			return nil, nil, fmt.Errorf("stub of fixture %q: %w", f.ID, err)
-		}
-	}
-	joined, err = stub.Join(f.ID, stubs)
-	return f, joined, err
 }
 
 // version finds the version that a request names; number 0 is the newest.
@@ -309,22 +192,53 @@ func (f *fixtures) DiffVersions(req *fixturev1.DiffVersionsRequest, stream grpc.
 }
 
 // TagVersion implements the service.
-func (f *fixtures) TagVersion(_ context.Context, req *fixturev1.TagVersionRequest) (*fixturev1.TagVersionResponse, error) {
+func (f *fixtures) TagVersion(ctx context.Context, req *fixturev1.TagVersionRequest) (*fixturev1.TagVersionResponse, error) {
 	if err := CheckSetName("tag", req.GetTag()); err != nil {
 		return nil, err
 	}
 	if req.GetVersion() == 0 {
 		return nil, invalid("version", errors.New("missing"))
 	}
-	if err := f.store.Tag(req.GetSet(), req.GetVersion(), req.GetTag()); err != nil {
+	if err := f.store.Tag(req.GetSet(), req.GetVersion(), req.GetTag(), f.now()); err != nil {
 		return nil, err
 	}
+	f.changed.ring()
+	auditVersion(ctx, f.log, "version tagged", req.GetSet(), req.GetVersion(), zap.String("tag", req.GetTag()))
+	out, err := f.published(req.GetSet(), req.GetVersion())
+	return &fixturev1.TagVersionResponse{Version: out}, err
+}
+
+// published gives a version as it stands in the store.
+func (f *fixtures) published(set string, n uint64) (*fixturev1.Version, error) {
+	v, err := f.store.Version(set, n)
+	if err != nil {
+		return nil, err
+	}
+	return versionToProto(v)
+}
+
+// ApproveVersion implements the service.
+func (f *fixtures) ApproveVersion(ctx context.Context, req *fixturev1.ApproveVersionRequest) (*fixturev1.ApproveVersionResponse, error) {
 	v, err := f.store.Version(req.GetSet(), req.GetVersion())
 	if err != nil {
 		return nil, err
 	}
-	out, err := versionToProto(v)
-	return &fixturev1.TagVersionResponse{Version: out}, err
+	refuse := func(err error) error { return fixture.NewError(fixture.CodePrecondition, "approve", v.Name(), err) }
+	switch {
+	case !f.known:
+		return nil, refuse(errNobodyKnown)
+	case req.GetChecksum() != v.Checksum:
+		return nil, refuse(fmt.Errorf("its checksum is %s, the approver saw %.100q", v.Checksum, req.GetChecksum()))
+	case len(req.GetReason()) > maxReason:
+		return nil, invalid("reason", fmt.Errorf("%d bytes are over the limit of %d", len(req.GetReason()), maxReason))
+	}
+	if err := f.store.Approve(v.Set, v.Number, fixturestore.Approval{By: principalOf(ctx), Reason: req.GetReason(), At: f.now().UTC()}); err != nil {
+		return nil, err
+	}
+	f.changed.ring()
+	auditVersion(ctx, f.log, "version approved", v.Set, v.Number, zap.String("author", v.Author))
+	out, err := f.published(v.Set, v.Number)
+	return &fixturev1.ApproveVersionResponse{Version: out}, err
 }
 
 // VerifyStore implements the service.
@@ -342,6 +256,6 @@ func (f *fixtures) VerifyStore(_ *fixturev1.VerifyStoreRequest, stream grpc.Serv
 		return err
 	}
 	return stream.Send(&fixturev1.VerifyStoreResponse{Step: &fixturev1.VerifyStoreResponse_Summary{Summary: &fixturev1.VerifySummary{
-		Sets: sum.Sets, Versions: sum.Versions, Fixtures: sum.Fixtures, Decisions: sum.Decisions, Damaged: sum.Damaged,
+		Sets: sum.Sets, Versions: sum.Versions, Fixtures: sum.Fixtures, Decisions: sum.Decisions, Damaged: sum.Damaged, Waivers: sum.Waivers, LogEntries: sum.Entries,
 	}}})
 }

@@ -5,43 +5,78 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/retrial-dev/retrial/fixturestore"
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/identity"
 )
 
 // gates implements GateService.
 type gates struct {
 	gatev1.UnimplementedGateServiceServer
-	store   *fixturestore.Store
-	running func(seq uint64) bool
+	store    *fixturestore.Store
+	running  func(seq uint64) bool
+	now      func() time.Time
+	required []string
+	known    bool // the server knows its callers
+	key      *identity.Key
+	changed  *bell
+	log      *zap.Logger
 }
 
 // GetGateStatus implements the service.
 func (g *gates) GetGateStatus(_ context.Context, req *gatev1.GetGateStatusRequest) (*gatev1.GetGateStatusResponse, error) {
-	if req.GetRelease() == "" {
-		return nil, invalid("release", errors.New("missing"))
+	now := g.now()
+	at := now
+	if req.GetAsOf() != nil {
+		if err := req.GetAsOf().CheckValid(); err != nil {
+			return nil, invalid("as_of", err)
+		}
+		if at = req.GetAsOf().AsTime(); at.After(now) {
+			return nil, invalid("as_of", errors.New("the instant has not come yet"))
+		}
 	}
-	sets, err := g.sets(req.GetSets())
+	out, _, err := g.status(req.GetRelease(), req.GetSets(), at)
 	if err != nil {
 		return nil, err
 	}
-	out := &gatev1.GetGateStatusResponse{Release: req.GetRelease()}
+	return out, g.prove(out)
+}
+
+// status gives the standing of a release at an instant, without proofs, and the next instant at which it changes by itself;
+// zero if it does not.
+func (g *gates) status(release string, named []string, at time.Time) (*gatev1.GetGateStatusResponse, time.Time, error) {
+	if release == "" {
+		return nil, time.Time{}, invalid("release", errors.New("missing"))
+	}
+	sets, err := g.sets(named)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	out := &gatev1.GetGateStatusResponse{Release: release, AsOf: timestamp(at)}
+	var next time.Time
 	for _, set := range sets {
-		standing, err := g.standing(req.GetRelease(), set)
-		if err != nil {
-			return nil, err
+		s := &standing{g: g, release: release, at: at, out: &gatev1.SetStanding{
+			Set: set, Status: gatev1.Status_STATUS_UNKNOWN, Required: slices.Contains(g.required, set),
+		}}
+		if err := s.find(); err != nil {
+			return nil, time.Time{}, err
 		}
-		out.Sets = append(out.Sets, standing)
+		out.Sets = append(out.Sets, s.out)
+		if !s.next.IsZero() && (next.IsZero() || s.next.Before(next)) {
+			next = s.next
+		}
 	}
 	out.Status = overall(out.GetSets())
 	if len(sets) == 0 {
-		out.Causes = unknown("NO_SET", "the server keeps no fixture set")
+		out.Causes = causes("NO_SET", "the server keeps no fixture set")
 	}
-	return out, nil
+	return out, next, nil
 }
 
 // overall is a pass only if there is a set and every one passes; a block if one blocks.
@@ -61,43 +96,69 @@ func overall(sets []*gatev1.SetStanding) gatev1.Status {
 	return status
 }
 
-// sets gives the sets that a question is about, in ascending order: those that are named, or else all.
+// sets gives the sets that a question is about, in ascending order: those that are required, with those that are named; where
+// there are neither, all.
 func (g *gates) sets(named []string) ([]string, error) {
-	if len(named) > 0 {
-		slices.Sort(named)
-		return slices.Compact(named), nil
+	out := slices.Concat(g.required, named)
+	if len(out) == 0 {
+		var err error
+		if out, err = allSets(g.store); err != nil {
+			return nil, err
+		}
 	}
-	var out []string
+	slices.Sort(out)
+	if out = slices.Compact(out); len(out) > maxSets {
+		return nil, invalid("sets", fmt.Errorf("%d sets are over the limit of %d: name those that are meant", len(out), maxSets))
+	}
+	return out, nil
+}
+
+// maxSets bounds the sets that one question is about.
+const maxSets = 1000
+
+// allSets gives the names of all sets, in ascending order.
+func allSets(store *fixturestore.Store) (out []string, err error) {
+	const page = 100
 	for after := ""; ; {
-		page, err := g.store.Sets(after, setsPage)
+		some, err := store.Sets(after, page)
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range page {
+		for _, v := range some {
 			after = v.Set
 			out = append(out, v.Set)
 		}
-		if len(page) < setsPage {
+		if len(some) < page {
 			return out, nil
 		}
 	}
 }
 
-const setsPage = 100
-
-// standing gives the standing of a release for one set.
-func (g *gates) standing(release, set string) (*gatev1.SetStanding, error) {
-	out := &gatev1.SetStanding{Set: set, Status: gatev1.Status_STATUS_UNKNOWN}
-	newest, err := g.store.Newest(set)
-	if fixture.CodeOf(err) == fixture.CodeNotFound {
-		out.Causes = unknown("NO_SET", fmt.Sprintf("there is no set %q", set))
-		return out, nil
-	}
+// prove adds the checkpoint, and for each decision the proof that it leads to.
+func (g *gates) prove(out *gatev1.GetGateStatusResponse) error {
+	signed, size, err := g.store.Checkpoint()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out.NewestVersion = newest.Number
-	return out, g.stand(release, out, newest)
+	out.Checkpoint = signed
+	for _, s := range out.GetSets() {
+		if s.GetDecision() == nil {
+			continue
+		}
+		r, err := g.store.ReplayByID(s.GetDecision().GetReplayId())
+		if err != nil {
+			return err
+		}
+		e, err := g.store.EntryOf(fixturestore.KindDecision, r.ID)
+		if err != nil {
+			return err
+		}
+		if s.Proof, err = inclusionProof(g.store, e.Index, size); err != nil {
+			return err
+		}
+		s.Proof.Record = r.Record
+	}
+	return nil
 }
 
 // settled gives a record as it stands for good, or says that its replay is under way: between reading the record and asking
@@ -113,67 +174,8 @@ func (g *gates) settled(r *fixturestore.Replay) (settled *fixturestore.Replay, u
 	return r, false, err
 }
 
-func unknown(code, message string) []*gatev1.Cause {
+func causes(code, message string) []*gatev1.Cause {
 	return []*gatev1.Cause{{Code: code, Count: 1, Message: message}}
-}
-
-// stand gives the standing of a release, from its newest replay and nothing else. Absence of evidence is never a pass.
-func (g *gates) stand(release string, out *gatev1.SetStanding, newest *fixturestore.Version) error {
-	r, err := g.store.NewestReplay(release, out.GetSet())
-	underWay := false
-	if err == nil && r != nil {
-		r, underWay, err = g.settled(r)
-	}
-	if err != nil {
-		return err
-	}
-	switch {
-	case r == nil:
-		out.Causes = unknown("NEVER_TRIED", fmt.Sprintf("release %q was never tried against %q", release, out.GetSet()))
-		return nil
-	case underWay:
-		out.Causes = unknown("RUNNING", fmt.Sprintf("replay %s has not ended yet", r.ID))
-		return nil
-	case r.State == fixturestore.Running:
-		out.Causes = unknown("CUT", fmt.Sprintf("replay %s never ended: its server stopped", r.ID))
-		return nil
-	case r.State == fixturestore.Failed:
-		out.Causes = unknown("FAILED", fmt.Sprintf("replay %s came to no decision: %s", r.ID, r.Error))
-		return nil
-	}
-	d, err := decisionOf(r)
-	if err != nil {
-		return err
-	}
-	out.Decision = d
-	own, err := ruledByOwn(d, newest)
-	if err != nil {
-		return err
-	}
-	switch {
-	case d.GetVersion() != newest.Number:
-		out.Causes = unknown("OUTDATED", fmt.Sprintf("the newest evidence is on version %d of %q, and version %d is the newest", d.GetVersion(), out.GetSet(), newest.Number))
-	case d.GetPartial():
-		out.Causes = unknown("PARTIAL", "the newest replay tried only some of the fixtures")
-	case d.GetRuling() == gatev1.Ruling_RULING_PASS && !own:
-		out.Causes = unknown("OTHER_POLICY", "the newest replay passed by a policy that is not the set's own")
-	case d.GetRuling() == gatev1.Ruling_RULING_PASS:
-		out.Status = gatev1.Status_STATUS_PASS
-	default:
-		out.Status, out.Causes = gatev1.Status_STATUS_BLOCK, d.GetCauses()
-	}
-	return nil
-}
-
-// ruledByOwn says whether a decision was made by the policy that the version states: the policy lives beside the fixtures
-// (R26), and a pass by another is no evidence.
-func ruledByOwn(d *gatev1.Decision, v *fixturestore.Version) (bool, error) {
-	set, err := setOf(v)
-	if err != nil {
-		return false, err
-	}
-	policy, err := PolicyFromProto(d.GetPolicy())
-	return err == nil && policy.Equal(set.Policy), nil
 }
 
 // decisionOf reads a recorded decision, and holds it against the record that it stands in.
@@ -228,7 +230,7 @@ func (g *gates) listed(r *fixturestore.Replay, underWay bool) (*gatev1.Decision,
 		}
 		return d, err
 	}
-	d := &gatev1.Decision{ReplayId: r.ID, Release: r.Release, Set: r.Set, Version: r.Version, StartedAt: timestamp(r.StartedAt)}
+	d := &gatev1.Decision{ReplayId: r.ID, Release: r.Release, Set: r.Set, Version: r.Version, StartedAt: timestamp(r.StartedAt), SubmittedBy: r.SubmittedBy}
 	switch {
 	case r.State == fixturestore.Failed:
 		d.Summary = "no decision: " + r.Error

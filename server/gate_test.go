@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/retrial-dev/retrial/fixturestore"
@@ -57,7 +59,8 @@ func commitTo(t *testing.T, s *fixturestore.Store, set string, parent uint64, id
 // tried records a replay and how it ended. A nil change leaves it running.
 func tried(t *testing.T, s *fixturestore.Store, version uint64, failure string, change func(*gatev1.Decision)) uint64 {
 	t.Helper()
-	record := fixturestore.Replay{ID: "r-1", Set: "memory", Version: version, Release: "v1", StartedAt: time.Unix(1, 0)}
+	id := "r-" + strings.ToLower(rand.Text())
+	record := fixturestore.Replay{ID: id, Set: "memory", Version: version, Release: "v1", StartedAt: time.Unix(1, 0)}
 	seq, err := s.BeginReplay(record)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +68,7 @@ func tried(t *testing.T, s *fixturestore.Store, version uint64, failure string, 
 	var stored []byte
 	switch {
 	case change != nil:
-		d := &gatev1.Decision{ReplayId: "r-1", Release: "v1", Set: "memory", Version: version, Ruling: gatev1.Ruling_RULING_PASS}
+		d := &gatev1.Decision{ReplayId: id, Release: "v1", Set: "memory", Version: version, Ruling: gatev1.Ruling_RULING_PASS}
 		change(d)
 		if stored, err = proto.Marshal(d); err != nil {
 			t.Fatal(err)
@@ -73,7 +76,7 @@ func tried(t *testing.T, s *fixturestore.Store, version uint64, failure string, 
 	case failure == "":
 		return seq
 	}
-	if err := s.EndReplay(seq, stored, failure); err != nil {
+	if err := s.EndReplay(seq, stored, failure, time.Unix(2, 0)); err != nil {
 		t.Fatal(err)
 	}
 	return seq
@@ -140,7 +143,7 @@ func TestR29GateStatus(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := gateStore(t)
 			running := tt.make(t, s)
-			g := &gates{store: s, running: func(seq uint64) bool { return seq == running && seq != 0 }}
+			g := &gates{store: s, running: func(seq uint64) bool { return seq == running && seq != 0 }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 			res, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Release: "v1", Sets: tt.sets})
 			if err != nil {
 				t.Fatal(err)
@@ -157,7 +160,7 @@ func TestR29GateStatus(t *testing.T) {
 func TestDecisionOfAnotherReplayIsDamage(t *testing.T) {
 	s := gateStore(t)
 	tried(t, s, 1, "", func(d *gatev1.Decision) { d.Release = "v2" })
-	g := &gates{store: s, running: func(uint64) bool { return false }}
+	g := &gates{store: s, running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 	_, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Release: "v1"})
 	if fixture.CodeOf(err) != fixture.CodeCorrupt || !strings.Contains(err.Error(), "another replay") {
 		t.Errorf("got %v", err)
@@ -165,7 +168,7 @@ func TestDecisionOfAnotherReplayIsDamage(t *testing.T) {
 }
 
 func TestGateStatusNeedsARelease(t *testing.T) {
-	g := &gates{store: gateStore(t), running: func(uint64) bool { return false }}
+	g := &gates{store: gateStore(t), running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 	if _, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Sets: []string{"memory"}}); fixture.CodeOf(err) != fixture.CodeInvalid {
 		t.Errorf("got %v", err)
 	}
@@ -177,7 +180,7 @@ func TestListDecisionsPages(t *testing.T) {
 	for range 7 {
 		tried(t, s, 1, "", func(*gatev1.Decision) {})
 	}
-	g := &gates{store: s, running: func(uint64) bool { return false }}
+	g := &gates{store: s, running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 	n, req := 0, &gatev1.ListDecisionsRequest{PageSize: 3}
 	for pages := 1; ; pages++ {
 		res, err := g.ListDecisions(context.Background(), req)

@@ -213,6 +213,20 @@ func (l *instances) list(name string) []*registryv1.Instance {
 	return out
 }
 
+// attached counts the instances that are attached.
+func (l *instances) attached() (n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, all := range l.byName {
+		for _, in := range all {
+			if in.host != nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // stop admits nobody any more, ends all leases, and has every attached instance end as soon as no run uses it.
 func (l *instances) stop() {
 	l.mu.Lock()

@@ -2,5 +2,21 @@ package server
 
 import "context"
 
-// principalOf gives who makes a call; empty where the server does not know.
-func principalOf(context.Context) string { return "" }
+// Principal is a caller that the server knows.
+type Principal struct {
+	// Name stands in records, as author, submitter or approver.
+	Name  string
+	Roles []Role
+}
+
+type principalKey struct{}
+
+func withPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// principalOf gives the name of the caller; empty on a server that does not know its callers.
+func principalOf(ctx context.Context) string {
+	p, _ := ctx.Value(principalKey{}).(Principal)
+	return p.Name
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
+	"github.com/retrial-dev/retrial/server/telemetry"
 )
 
 // Timeouts of a run that names none.
@@ -41,111 +43,226 @@ type replays struct {
 	override bool
 	now      func() time.Time
 	log      *zap.Logger
+	observer *telemetry.Telemetry
 	slots    chan struct{} // one for each replay under way
+	changed  *bell
 
-	mu      sync.Mutex // guards running
-	running map[uint64]bool
+	detached sync.WaitGroup
+	mu       sync.Mutex // guards live
+	live     map[string]*live
 }
 
 // Replay implements the service.
 func (s *replays) Replay(req *replayv1.ReplayRequest, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) error {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	default:
-		return fixture.NewError(fixture.CodeBusy, "replay", "", fmt.Errorf("%d replays are under way, as many as this server runs at a time; try again later", cap(s.slots)))
-	}
 	if err := checkReplay(req); err != nil {
 		return err
 	}
-	v, trial, err := s.prepare(req)
+	by := principalOf(stream.Context())
+	if key := req.GetIdempotencyKey(); key != "" {
+		before, err := s.store.ReplayByKey(by, key)
+		if err != nil {
+			return err
+		}
+		if before != nil {
+			return s.again(req, before, stream)
+		}
+	}
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return fixture.NewError(fixture.CodeBusy, "replay", "", fmt.Errorf("%d replays are under way, as many as this server runs at a time; try again later", cap(s.slots)))
+	}
+	ctx := stream.Context()
+	if req.GetDetach() {
+		ctx = context.WithoutCancel(ctx) // it goes on where the caller goes away, and ends where the server does
+	}
+	c, err := s.open(ctx, req, by)
+	if err != nil {
+		<-s.slots
+		if key := req.GetIdempotencyKey(); key != "" && fixture.CodeOf(err) == fixture.CodeExists { // another was faster
+			before, readErr := s.store.ReplayByKey(by, key)
+			if readErr != nil || before == nil {
+				return errors.Join(err, readErr)
+			}
+			return s.again(req, before, stream)
+		}
+		return err
+	}
+	if !req.GetDetach() {
+		return s.run(c, stream.Send)
+	}
+	s.detached.Go(func() {
+		if err := recovered(s.log, "detached replay", func() error { return s.run(c, nil) }); err != nil {
+			s.log.Warn("a detached replay came to no decision", zap.String("replay", c.record.ID), zap.Error(err))
+		}
+	})
+	return s.watch(stream.Context(), c.record.ID, 0, func(e *replayv1.WatchReplayResponse) error { return stream.Send(asReplayed(e)) })
+}
+
+// again answers a second request with the key of a first one.
+func (s *replays) again(req *replayv1.ReplayRequest, before *fixturestore.Replay, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) error {
+	asked, err := requestDigest(req)
 	if err != nil {
 		return err
 	}
-	// From here on the release was tried, whatever comes of it.
-	record := fixturestore.Replay{ID: "r-" + strings.ToLower(rand.Text()[:16]), Set: v.Set, Version: v.Number, Release: req.GetRelease(), StartedAt: trial.Now}
-	seq, err := s.begin(record)
-	if err != nil {
-		return err
+	if asked != before.Request {
+		return fixture.NewError(fixture.CodeExists, "replay with key", fmt.Sprintf("%.80q", req.GetIdempotencyKey()), fmt.Errorf("the key was used for another request, replay %s", before.ID))
 	}
-	defer s.done(seq)
-	d, err := s.try(req, record, trial, stream)
+	return s.watch(stream.Context(), before.ID, 0, func(e *replayv1.WatchReplayResponse) error { return stream.Send(asReplayed(e)) })
+}
+
+// requestDigest is over all that makes a request what it is.
+func requestDigest(req *replayv1.ReplayRequest) (string, error) {
+	bare := proto.CloneOf(req)
+	bare.IdempotencyKey, bare.Detach = "", false
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(bare)
+	return fixture.DigestOf(b).String(), err
+}
+
+// trialOf is one replay that is about to run.
+type trialOf struct {
+	ctx    context.Context
+	req    *replayv1.ReplayRequest
+	record fixturestore.Replay
+	trial  replayer.Trial
+	set    Set
+	live   *live
+	seen   *telemetry.Replay
+}
+
+// open records that a replay begins. From here on the release was tried, whatever comes of it.
+func (s *replays) open(ctx context.Context, req *replayv1.ReplayRequest, by string) (*trialOf, error) {
+	v, set, trial, err := s.prepare(req)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := requestDigest(req)
+	if err != nil {
+		return nil, err
+	}
+	c := &trialOf{req: req, trial: trial, set: set, record: fixturestore.Replay{
+		ID: "r-" + strings.ToLower(rand.Text()[:16]), Set: v.Set, Version: v.Number, Release: req.GetRelease(), StartedAt: trial.Now,
+		SubmittedBy: by, Key: req.GetIdempotencyKey(), Request: asked,
+	}}
+	c.live = &live{id: c.record.ID, submittedBy: by}
+	c.ctx, c.live.cancel = context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.live.seq, err = s.store.BeginReplay(c.record); err != nil {
+		c.live.cancel(err)
+		return nil, err
+	}
+	s.live[c.record.ID] = c.live
+	s.changed.ring()
+	return c, nil
+}
+
+// run runs a replay to its end, and gives its slot back.
+func (s *replays) run(c *trialOf, send func(*replayv1.ReplayResponse) error) error {
+	defer func() {
+		c.live.cancel(nil)
+		s.mu.Lock()
+		delete(s.live, c.record.ID)
+		s.mu.Unlock()
+		c.live.end()
+		s.changed.ring()
+		<-s.slots
+	}()
+	note(c.ctx, zap.String("set", c.record.Set), zap.Uint64("version", c.record.Version), zap.String("replay", c.record.ID))
+	c.seen = s.observer.Begin(c.ctx, c.record.Set, c.record.Version, c.record.ID)
+	defer c.seen.End()
+	out := &sink{live: c.live, send: send}
+	d, err := s.try(c, out)
 	if err != nil {
 		// What is recorded is what the caller is told, and no more.
-		told := status.Convert(toStatus(s.log, err)).Message()
-		return errors.Join(err, s.store.EndReplay(seq, nil, fixture.Printable(told, maxFailure)))
+		told := status.Convert(toStatus(logOf(c.ctx, s.log), err)).Message()
+		return errors.Join(err, s.store.EndReplay(c.live.seq, nil, fixture.Printable(told, maxFailure), s.now()))
 	}
-	return s.rule(seq, d, stream)
+	return s.rule(c, d, out)
 }
 
 // maxFailure bounds what is recorded of the reason why a replay came to no decision, in bytes.
 const maxFailure = 2 << 10
 
 // try runs a trial and gives its decision, or the reason why there is none.
-func (s *replays) try(req *replayv1.ReplayRequest, record fixturestore.Replay, trial replayer.Trial, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) (d *gatev1.Decision, err error) {
-	hosts, err := s.hosts(stream.Context(), req)
+func (s *replays) try(c *trialOf, out *sink) (d *gatev1.Decision, err error) {
+	hosts, err := s.hosts(c.ctx, c.req)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, hosts.close()) }()
-	if trial.Baseline, err = hosts.baseline.Checker(req.GetBaseline().GetParameters()); err != nil {
+	if c.trial.Baseline, err = hosts.baseline.Checker(c.req.GetBaseline().GetParameters()); err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
-	if trial.Candidate, err = hosts.candidate.Checker(req.GetCandidate().GetParameters()); err != nil {
+	if c.trial.Candidate, err = hosts.candidate.Checker(c.req.GetCandidate().GetParameters()); err != nil {
 		return nil, fmt.Errorf("candidate: %w", err)
 	}
-	sink := &sink{stream: stream, started: &replayv1.Started{
-		ReplayId: record.ID, Set: record.Set, Version: record.Version, Checksum: trial.Checksum, Policy: PolicyToProto(trial.Policy),
-		Baseline: hosts.baseline.identity(trial.Baseline.Description()), Candidate: hosts.candidate.identity(trial.Candidate.Description()),
-	}}
-	report, err := replayer.Run(stream.Context(), trial, sink)
+	out.started = &replayv1.Started{
+		ReplayId: c.record.ID, Set: c.record.Set, Version: c.record.Version, Checksum: c.trial.Checksum, Policy: PolicyToProto(c.trial.Policy),
+		Baseline: hosts.baseline.identity(c.trial.Baseline.Description()), Candidate: hosts.candidate.identity(c.trial.Candidate.Description()),
+	}
+	report, err := replayer.Run(c.ctx, c.trial, c.seen.Sink(out))
 	if err != nil {
 		return nil, err
 	}
 	d = reportToProto(report)
-	d.ReplayId, d.Release, d.Set, d.Version, d.Checksum = record.ID, record.Release, record.Set, record.Version, trial.Checksum
-	d.Policy, d.Baseline, d.Candidate = sink.started.Policy, sink.started.Baseline, sink.started.Candidate
-	d.StartedAt, d.Partial = timestamp(record.StartedAt), trial.Selected != nil
-	return d, nil
+	d.ReplayId, d.Release, d.Set, d.Version, d.Checksum = c.record.ID, c.record.Release, c.record.Set, c.record.Version, c.trial.Checksum
+	d.Policy, d.Baseline, d.Candidate = out.started.Policy, out.started.Baseline, out.started.Candidate
+	d.StartedAt, d.Partial, d.SubmittedBy = timestamp(c.record.StartedAt), c.trial.Selected != nil, c.record.SubmittedBy
+	d.Evidence, err = evidenceOf(c, d, report)
+	return d, err
 }
 
 // rule records the decision, and then sends it.
-func (s *replays) rule(seq uint64, d *gatev1.Decision, stream grpc.ServerStreamingServer[replayv1.ReplayResponse]) error {
+func (s *replays) rule(c *trialOf, d *gatev1.Decision, out *sink) error {
 	d.DecidedAt = timestamp(s.now())
 	stored, err := proto.Marshal(d)
 	if err != nil {
 		return err
 	}
-	if err := s.store.EndReplay(seq, stored, ""); err != nil {
+	if err := s.store.EndReplay(c.live.seq, stored, "", d.GetDecidedAt().AsTime()); err != nil {
 		return fmt.Errorf("record the decision: %w", err)
 	}
-	s.log.Info("decision", zap.String("replay", d.GetReplayId()), zap.String("set", d.GetSet()), zap.Uint64("version", d.GetVersion()),
-		zap.String("release", d.GetRelease()), zap.String("ruling", d.GetRuling().String()), zap.Uint64("flipped", d.GetFlipped()))
-	return stream.Send(&replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Decision{Decision: d}})
+	c.seen.Decided(outcomeOf(d), policyKind(d))
+	auditDecision(c.ctx, s.log, d)
+	return out.decided(d)
 }
 
-func (s *replays) begin(record fixturestore.Replay) (uint64, error) {
+// liveOf gives a replay that is under way here, or nil.
+func (s *replays) liveOf(id string) *live {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seq, err := s.store.BeginReplay(record)
-	if err == nil {
-		s.running[seq] = true
-	}
-	return seq, err
-}
-
-func (s *replays) done(seq uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.running, seq)
+	return s.live[id]
 }
 
 // isRunning says whether a replay that has not ended is under way here, rather than cut by the end of its process.
 func (s *replays) isRunning(seq uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.running[seq]
+	for _, l := range s.live {
+		if l.seq == seq {
+			return true
+		}
+	}
+	return false
 }
+
+// stop ends the replays that are left, and waits until their end is recorded. It comes after the last call.
+func (s *replays) stop() {
+	s.cancelAll()
+	s.detached.Wait()
+}
+
+// cancelAll has every replay under way end as cancelled.
+func (s *replays) cancelAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.live {
+		l.cancel(errCancelled)
+	}
+}
+
+var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 func checkReplay(req *replayv1.ReplayRequest) error {
 	var errs []error
@@ -168,6 +285,14 @@ func checkReplay(req *replayv1.ReplayRequest) error {
 			errs = append(errs, invalid("release", err))
 		}
 	}
+	if d := req.GetArtifactDigest(); d != "" && !digestForm.MatchString(d) {
+		errs = append(errs, invalid("artifact_digest", fmt.Errorf("%.100q is not \"sha256:\" and 64 hexadecimal digits in lower case", d)))
+	}
+	if k := req.GetIdempotencyKey(); k != "" {
+		if err := fixture.CheckName(k, fixture.MaxIDBytes); err != nil {
+			errs = append(errs, invalid("idempotency_key", err))
+		}
+	}
 	for field, d := range map[string]*durationpb.Duration{"case_timeout": req.GetCaseTimeout(), "run_timeout": req.GetRunTimeout()} {
 		if d != nil && (d.CheckValid() != nil || d.AsDuration() <= 0) {
 			errs = append(errs, invalid(field, errors.New("a timeout is more than nothing")))
@@ -177,23 +302,23 @@ func checkReplay(req *replayv1.ReplayRequest) error {
 }
 
 // prepare finds the version and makes a trial of it, all but the checkers.
-func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, replayer.Trial, error) {
+func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, Set, replayer.Trial, error) {
 	v, err := version(s.store, req.GetSet(), req.GetVersion())
 	if err != nil {
-		return nil, replayer.Trial{}, err
+		return nil, Set{}, replayer.Trial{}, err
 	}
 	if want := req.GetChecksum(); want != "" && want != v.Checksum {
-		return nil, replayer.Trial{}, fixture.NewError(fixture.CodePrecondition, "replay", v.Name(), fmt.Errorf("its checksum is %s, the caller expects %s", v.Checksum, want))
+		return nil, Set{}, replayer.Trial{}, fixture.NewError(fixture.CodePrecondition, "replay", v.Name(), fmt.Errorf("its checksum is %s, the caller expects %s", v.Checksum, want))
 	}
 	set, err := setOf(v)
 	if err != nil {
-		return nil, replayer.Trial{}, err
+		return nil, Set{}, replayer.Trial{}, err
 	}
 	var notes []gate.Finding
 	if req.GetPolicy() != nil {
 		own := set.Policy
 		if set.Policy, err = s.overridden(req.GetPolicy(), set); err != nil {
-			return nil, replayer.Trial{}, err
+			return nil, Set{}, replayer.Trial{}, err
 		}
 		if !set.Policy.Equal(own) {
 			notes = append(notes, gate.Finding{Code: gate.PolicyOverridden, Subject: v.Set,
@@ -202,7 +327,7 @@ func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, r
 	}
 	blocks, err := s.store.Blocks(v)
 	if err != nil {
-		return nil, replayer.Trial{}, err
+		return nil, Set{}, replayer.Trial{}, err
 	}
 	t := replayer.Trial{
 		Source: &source{blocks}, Checksum: v.Checksum, Vocabulary: set.Vocabulary, Tally: v.Tally, QueueConfiguration: set.QueueConfiguration,
@@ -217,7 +342,7 @@ func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, r
 			return ok && err == nil
 		}
 	}
-	return v, t, nil
+	return v, set, t, nil
 }
 
 // overridden takes a policy for this run in place of the version's own, where the configuration admits that.
@@ -285,26 +410,4 @@ func (h hosts) close() error {
 	}
 	wg.Wait()
 	return errors.Join(errs[:]...)
-}
-
-// sink sends the events of a run.
-type sink struct {
-	stream  grpc.ServerStreamingServer[replayv1.ReplayResponse]
-	started *replayv1.Started
-}
-
-// Started implements replayer.Sink.
-func (s *sink) Started(n replayer.Selection) error {
-	s.started.HermeticCount, s.started.DerivedCount = n.Hermetic, n.Derived
-	return s.stream.Send(&replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Started{Started: s.started}})
-}
-
-// Progress implements replayer.Sink.
-func (s *sink) Progress(p replayer.Progress) error {
-	return s.stream.Send(&replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Progress{Progress: progressToProto(p)}})
-}
-
-// Finding implements replayer.Sink.
-func (s *sink) Finding(f gate.Finding) error {
-	return s.stream.Send(&replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Finding{Finding: findingToProto(f)}})
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
@@ -21,17 +22,18 @@ var statuses = map[fixture.Code]struct {
 	code   codes.Code
 	reason string
 }{
-	fixture.CodeUnknown:      {codes.Internal, "INTERNAL"},
-	fixture.CodeInvalid:      {codes.InvalidArgument, "INVALID"},
-	fixture.CodeNotFound:     {codes.NotFound, "NOT_FOUND"},
-	fixture.CodeExists:       {codes.AlreadyExists, "ALREADY_EXISTS"},
-	fixture.CodeConflict:     {codes.Aborted, "CONFLICT"},
-	fixture.CodePrecondition: {codes.FailedPrecondition, "PRECONDITION"},
-	fixture.CodeCorrupt:      {codes.DataLoss, "CORRUPT"},
-	fixture.CodeUnavailable:  {codes.Unavailable, "UNAVAILABLE"},
-	fixture.CodeDenied:       {codes.PermissionDenied, "DENIED"},
-	fixture.CodeBusy:         {codes.ResourceExhausted, "BUSY"},
-	fixture.CodeTooLarge:     {codes.InvalidArgument, "TOO_LARGE"},
+	fixture.CodeUnknown:         {codes.Internal, "INTERNAL"},
+	fixture.CodeInvalid:         {codes.InvalidArgument, "INVALID"},
+	fixture.CodeNotFound:        {codes.NotFound, "NOT_FOUND"},
+	fixture.CodeExists:          {codes.AlreadyExists, "ALREADY_EXISTS"},
+	fixture.CodeConflict:        {codes.Aborted, "CONFLICT"},
+	fixture.CodePrecondition:    {codes.FailedPrecondition, "PRECONDITION"},
+	fixture.CodeCorrupt:         {codes.DataLoss, "CORRUPT"},
+	fixture.CodeUnavailable:     {codes.Unavailable, "UNAVAILABLE"},
+	fixture.CodeUnauthenticated: {codes.Unauthenticated, "UNAUTHENTICATED"},
+	fixture.CodeDenied:          {codes.PermissionDenied, "DENIED"},
+	fixture.CodeBusy:            {codes.ResourceExhausted, "BUSY"},
+	fixture.CodeTooLarge:        {codes.InvalidArgument, "TOO_LARGE"},
 }
 
 // maxErrorText bounds the message of a status, and maxViolation that of a field violation: both travel in a trailer.
@@ -79,6 +81,26 @@ func withDetails(s *status.Status, reason string, err error) error {
 		return with.Err()
 	}
 	return s.Err()
+}
+
+// stamped adds the request's id to the ErrorInfo of a status of ours, so that who reports the error can be found in the log.
+func stamped(err error, requestID string) error {
+	s, ok := status.FromError(err)
+	if err == nil || !ok || requestID == "" {
+		return err
+	}
+	p := s.Proto()
+	for i, d := range p.GetDetails() {
+		var info errdetails.ErrorInfo
+		if d.UnmarshalTo(&info) != nil || info.GetDomain() != ErrorDomain {
+			continue
+		}
+		info.Metadata = map[string]string{"request_id": requestID}
+		if with, detailErr := anypb.New(&info); detailErr == nil {
+			p.Details[i] = with
+		}
+	}
+	return status.ErrorProto(p)
 }
 
 func invalid(field string, err error) error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/retrial-dev/retrial/fixturestore"
@@ -94,7 +95,13 @@ func PolicyFromProto(p *gatev1.Policy) (gate.Policy, error) {
 	if !ok {
 		return gate.Policy{}, invalid("policy.kind", fmt.Errorf("kind %d is unknown", p.GetKind()))
 	}
-	out := gate.Policy{Kind: kind, AllowlistCap: int(p.GetAllowlistCap()), BlockUnusedStubs: p.GetBlockUnusedStubs()}
+	out := gate.Policy{Kind: kind, AllowlistCap: int(p.GetAllowlistCap()), BlockUnusedStubs: p.GetBlockUnusedStubs(), FreeRemovals: p.GetFreeRemovals()}
+	if age := p.GetEvidenceMaxAge(); age != nil {
+		if err := age.CheckValid(); err != nil {
+			return gate.Policy{}, invalid("policy.evidence_max_age", err)
+		}
+		out.EvidenceMaxAge = age.AsDuration()
+	}
 	if len(p.GetBounds()) > 0 {
 		out.Bounds = map[fixture.Class]uint32{}
 		for class, n := range p.GetBounds() {
@@ -106,7 +113,10 @@ func PolicyFromProto(p *gatev1.Policy) (gate.Policy, error) {
 
 // PolicyToProto is the inverse of PolicyFromProto.
 func PolicyToProto(p gate.Policy) *gatev1.Policy {
-	out := &gatev1.Policy{Kind: gatev1.PolicyKind_POLICY_KIND_FULL, AllowlistCap: uint32(p.AllowlistCap), BlockUnusedStubs: p.BlockUnusedStubs}
+	out := &gatev1.Policy{Kind: gatev1.PolicyKind_POLICY_KIND_FULL, AllowlistCap: uint32(p.AllowlistCap), BlockUnusedStubs: p.BlockUnusedStubs, FreeRemovals: p.FreeRemovals}
+	if p.EvidenceMaxAge != 0 {
+		out.EvidenceMaxAge = durationpb.New(p.EvidenceMaxAge)
+	}
 	for kind, k := range kinds {
 		if k == p.Kind && kind != gatev1.PolicyKind_POLICY_KIND_UNSPECIFIED {
 			out.Kind = kind
@@ -162,8 +172,11 @@ func versionToProto(v *fixturestore.Version) (*fixturev1.Version, error) {
 	out := &fixturev1.Version{
 		Set: v.Set, Number: v.Number, Parent: v.Parent, Checksum: v.Checksum, FixtureCount: v.Tally.Total, HermeticCount: v.Tally.Hermetic,
 		Author: v.Author, Reason: v.Reason, CommittedAt: timestamppb.New(v.CommittedAt), Config: set.ToProto(), Tags: v.Tags,
-		RemovalReason: v.RemovalReason,
-		ChangeCounts:  &fixturev1.ChangeCounts{Added: v.Added, Changed: v.Changed, Removed: v.Removed},
+		RemovalReason: v.RemovalReason, ApprovalNeeded: v.ApprovalNeeded,
+		ChangeCounts: &fixturev1.ChangeCounts{Added: v.Added, Changed: v.Changed, Removed: v.Removed},
+	}
+	if a := v.Approval; a != nil {
+		out.Approval = &fixturev1.Approval{ApprovedBy: a.By, Reason: a.Reason, ApprovedAt: timestamppb.New(a.At)}
 	}
 	for _, id := range slices.Sorted(maps.Keys(v.Changes)) {
 		out.Changes = append(out.Changes, &fixturev1.ExpectationChange{FixtureId: id, Reason: v.Changes[id]})

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/retrial-dev/retrial/clients/retrial"
-	"github.com/retrial-dev/retrial/fixturestore"
 	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 	"github.com/retrial-dev/retrial/server"
 )
@@ -58,11 +57,14 @@ func replay(ctx context.Context, path string) (r replayed, err error) {
 	}
 	checker := server.CheckerConfig{Command: []string{self, roleChecker}}
 	config := server.Config{Checkers: map[string]server.CheckerConfig{"baseline": checker, "candidate": checker}}
-	store, err := fixturestore.Open(path, fixturestore.Options{})
+	store, key, err := server.OpenStore(path, "")
 	if err != nil {
 		return r, err
 	}
-	s := server.New(config, store, server.NewCheckers(config), zap.NewNop(), nil)
+	s, err := server.New(config, server.Parts{Store: store, Checkers: server.NewCheckers(config), Key: key, Log: zap.NewNop()})
+	if err != nil {
+		return r, errors.Join(err, store.Close())
+	}
 	l := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()

@@ -47,7 +47,7 @@ const endedSoon = time.Second
 
 // attach keeps a launched checker attached until ctx or the checker ends.
 func (a *app) attach(ctx context.Context, name string, argv []string) error {
-	conn, err := dial(a.server)
+	conn, err := a.dial()
 	if err != nil {
 		return usage(err)
 	}

@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -14,8 +16,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
-	"github.com/retrial-dev/retrial/fixturestore"
 	"github.com/retrial-dev/retrial/server"
+	"github.com/retrial-dev/retrial/server/wire"
 )
 
 // defaultStore is where the server in this process keeps its file.
@@ -36,7 +38,7 @@ type connection struct {
 // them.
 func (a *app) connect(ctx context.Context, checkers map[string]server.CheckerConfig) (*connection, error) {
 	if a.server != "" {
-		conn, err := dial(a.server)
+		conn, err := a.dial()
 		if err != nil {
 			return nil, usage(err)
 		}
@@ -49,9 +51,27 @@ func (a *app) connect(ctx context.Context, checkers map[string]server.CheckerCon
 	return a.embed(ctx, checkers)
 }
 
+// dial reaches the server that the flags name.
+func (a *app) dial() (*grpc.ClientConn, error) {
+	access := a.access
+	access.Token = os.Getenv("RETRIAL_TOKEN")
+	if a.tokenFile != "" {
+		b, err := os.ReadFile(a.tokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("--token-file: %w", err)
+		}
+		access.Token = strings.TrimSpace(string(b))
+	}
+	access.InsecureToken = wire.Local(a.server)
+	opts, err := access.DialOptions()
+	if err != nil {
+		return nil, err
+	}
+	return dial(a.server, opts...)
+}
+
 func dial(target string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 	opts = append(opts,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)))
 	return grpc.NewClient(target, opts...)
 }
@@ -75,17 +95,20 @@ func (a *app) embed(ctx context.Context, checkers map[string]server.CheckerConfi
 		names = append(names, name)
 	}
 	reached.Start(ctx, names...) // checkers start while the file is opened
-	store, err := fixturestore.Open(a.store, fixturestore.Options{})
+	store, key, err := server.OpenStore(a.store, "")
 	if err != nil {
 		return nil, errors.Join(err, reached.Close())
 	}
 	log := a.logger()
-	s := server.New(c, store, reached, log, nil)
+	s, err := server.New(c, server.Parts{Store: store, Checkers: reached, Key: key, Log: log})
+	if err != nil {
+		return nil, errors.Join(err, store.Close(), reached.Close())
+	}
 	l := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	stop := func() error { return errors.Join(s.Stop(), <-served, store.Close()) }
-	conn, err := dial("passthrough:embedded", grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+	conn, err := dial("passthrough:embedded", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
 	if err != nil {
 		return nil, errors.Join(err, stop())
 	}

@@ -26,7 +26,7 @@ const exitHelp = `Exit status:
   2  usage or configuration
   3  baseline unconfirmed
   4  could not decide: a checker or the server is unavailable
-  5  invalid fixtures, stubs or policy`
+  5  invalid fixtures, stubs, policy or attestation`
 
 // exit is an error that has its exit status. Its text may be empty: then all has been said.
 type exit struct {

@@ -27,7 +27,7 @@ func (a *app) fixturesCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    noCommand,
 	}
-	cmd.AddCommand(a.lintCommand(), a.checksumCommand(), a.pushCommand(), a.listCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.tagCommand(), a.verifyCommand())
+	cmd.AddCommand(a.lintCommand(), a.checksumCommand(), a.pushCommand(), a.listCommand(), a.logCommand(), a.showCommand(), a.diffCommand(), a.whyCommand(), a.tagCommand(), a.approveCommand(), a.verifyCommand())
 	return cmd
 }
 
@@ -320,7 +320,7 @@ func (a *app) verify(ctx context.Context, conn *connection, damaged int) error {
 	}
 	damaged += int(sum.GetDamaged())
 	if !a.json {
-		fmt.Fprintf(a.stdout, "%d sets, %d versions, %d fixtures, %d decisions read; %d damaged\n", sum.GetSets(), sum.GetVersions(), sum.GetFixtures(), sum.GetDecisions(), damaged)
+		fmt.Fprintf(a.stdout, "%d sets, %d versions, %d fixtures, %d decisions, %d waivers, %d log entries read; %d damaged\n", sum.GetSets(), sum.GetVersions(), sum.GetFixtures(), sum.GetDecisions(), sum.GetWaivers(), sum.GetLogEntries(), damaged)
 	}
 	if damaged > 0 {
 		return &exit{exitInvalid, fmt.Errorf("the store is damaged in %d places", damaged)}

@@ -63,6 +63,8 @@ type app struct {
 	stdout, stderr io.Writer
 	server         string
 	store          string
+	access         retrial.Access
+	tokenFile      string
 	json, quiet    bool
 	verbose        bool
 }
@@ -81,6 +83,11 @@ proposed, shows every decision that would now come out differently, and rules: m
 		Args: cobra.NoArgs,
 		RunE: noCommand,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"tls", "ca", "cert", "cert-key", "token-file"} {
+				if a.server == "" && cmd.Flags().Changed(name) && cmd.Name() != "health" {
+					return usage(fmt.Errorf("--%s is for a server: say which with --server", name))
+				}
+			}
 			if a.server != "" && cmd.Flags().Changed("store") {
 				return usage(errors.New("--server and --store exclude each other: a server has its own store"))
 			}
@@ -94,16 +101,21 @@ proposed, shows every decision that would now come out differently, and rules: m
 	})
 	f := root.PersistentFlags()
 	f.StringVar(&a.server, "server", "", "address of a server, such as 127.0.0.1:7433 or unix:/run/retrial.sock (default: a server in this process)")
+	f.BoolVar(&a.access.TLS, "tls", false, "encrypt, and trust the server by the authorities of this system")
+	f.StringVar(&a.access.CA, "ca", "", "encrypt, and trust the server by the authorities in this PEM file")
+	f.StringVar(&a.access.Cert, "cert", "", "client certificate (PEM)")
+	f.StringVar(&a.access.Key, "cert-key", "", "key of the client certificate (PEM)")
+	f.StringVar(&a.tokenFile, "token-file", "", "file with the token that says who calls (default: $RETRIAL_TOKEN)")
 	f.StringVar(&a.store, "store", defaultStore, "database file of the server in this process")
 	f.BoolVar(&a.json, "json", false, "print JSON, one document a line, for machines")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print the result alone")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log to stderr what the server in this process does")
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "service", Title: "Service:"})
-	for _, c := range []*cobra.Command{a.runCommand(), a.fixturesCommand(), a.gateCommand(), a.checkersCommand()} {
+	for _, c := range []*cobra.Command{a.runCommand(), a.fixturesCommand(), a.gateCommand(), a.checkersCommand(), a.replaysCommand(), a.merkleCommand()} {
 		c.GroupID = "main"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{a.serveCommand(), a.healthCommand()} {
+	for _, c := range []*cobra.Command{a.serveCommand(), a.healthCommand(), a.tokenCommand()} {
 		c.GroupID = "service"
 		root.AddCommand(c)
 	}

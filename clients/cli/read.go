@@ -147,6 +147,12 @@ func (a *app) printVersion(v *fixturev1.Version) {
 	for _, change := range v.GetChanges() {
 		fmt.Fprintf(a.stdout, "  changed expectation of %s: %s\n", change.GetFixtureId(), change.GetReason())
 	}
+	for _, need := range v.GetApprovalNeeded() {
+		fmt.Fprintf(a.stdout, "  needs an approval: %s\n", need)
+	}
+	if by := v.GetApproval(); by != nil {
+		fmt.Fprintf(a.stdout, "  approved by %s, %s: %s\n", by.GetApprovedBy(), when(by.GetApprovedAt().AsTime()), by.GetReason())
+	}
 	if v.GetRemovalReason() != "" {
 		fmt.Fprintf(a.stdout, "  removed: %s\n", v.GetRemovalReason())
 	}

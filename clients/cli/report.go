@@ -102,12 +102,12 @@ func (r *textReport) start(s *replayv1.Started) error {
 		fixtures += fmt.Sprintf(" and %d derived ones, which do not gate", n)
 	}
 	_, err = fmt.Fprintf(r.w, "set        %s version %d, %s\nchecksum   %s\nbaseline   %s\ncandidate  %s\npolicy     %s\nreplay     %s\n",
-		r.paint.bold(s.GetSet()), s.GetVersion(), fixtures, s.GetChecksum(), identity(s.GetBaseline()), identity(s.GetCandidate()), policy, s.GetReplayId())
+		r.paint.bold(s.GetSet()), s.GetVersion(), fixtures, s.GetChecksum(), checkerText(s.GetBaseline()), checkerText(s.GetCandidate()), policy, s.GetReplayId())
 	return err
 }
 
 // identity gives a checker in one line.
-func identity(c *gatev1.CheckerIdentity) string {
+func checkerText(c *gatev1.CheckerIdentity) string {
 	s := c.GetName() + " " + c.GetVersion()
 	var params []string
 	for _, name := range slices.Sorted(maps.Keys(c.GetParameters())) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -35,6 +34,9 @@ type runFlags struct {
 	candidateParams      []string
 	policy               string
 	release              string
+	artifact             string
+	key                  string
+	detach               bool
 	filter               string
 	author               string
 	keepGoing, derived   bool
@@ -75,6 +77,9 @@ admit: run- and letters.
 					return usage(fmt.Errorf("--%s is empty: a variable that is not set?", name))
 				}
 			}
+			if a.server == "" && (f.detach || f.key != "") {
+				return usage(errors.New("--detach and --idempotency-key are for a server: --server"))
+			}
 			if a.server != "" && f.author != "" {
 				return usage(errors.New("--author is for the store in this process: a run commits nothing to a server"))
 			}
@@ -99,6 +104,9 @@ admit: run- and letters.
 	fl.StringArrayVar(&f.candidateParams, "candidate-param", nil, "a parameter of the candidate, NAME=VALUE (repeatable)")
 	fl.StringVar(&f.policy, "policy", "", "rule by this policy: full, allowlist, or bounded:CLASS=N,… (default: the set's own)")
 	fl.StringVar(&f.release, "release", "", "the release that is tried: any string, such as a commit; `retrial gate status` answers for it")
+	fl.StringVar(&f.artifact, "artifact", "", "what is released: a file, or its digest as sha256:…; an attestation is about it")
+	fl.StringVar(&f.key, "idempotency-key", "", "with --server: a key of your own for this run; the same key again shows the same run instead of a second one")
+	fl.BoolVar(&f.detach, "detach", false, "with --server: let the run go on if this process goes away; `retrial replays watch` finds it again")
 	fl.StringVar(&f.filter, "fixtures", "", "try only the fixtures whose ids match this glob; no evidence for a release")
 	fl.StringVar(&f.author, "author", "", "who commits the set to the store in this process (default: $RETRIAL_AUTHOR, or the user's name)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "try the candidate even if the baseline is not confirmed")
@@ -154,14 +162,11 @@ func (a *app) run(ctx context.Context, dir string, f runFlags) error {
 
 // runStored runs over a set that the store has.
 func (a *app) runStored(ctx context.Context, f runFlags, req *replayv1.ReplayRequest) error {
-	name, version, versioned := strings.Cut(f.set, "@")
-	req.Set = name
-	if versioned {
-		n, err := strconv.ParseUint(version, 10, 64)
-		if err != nil || n == 0 {
-			return usage(fmt.Errorf("--set %s: %q is no version number", f.set, version))
+	var err error
+	if req.Set = f.set; strings.Contains(f.set, "@") {
+		if req.Set, req.Version, err = parseSetVersion(f.set); err != nil {
+			return err
 		}
-		req.Version = n
 	}
 	if !f.baselineGiven || !f.candidateGiven {
 		return usage(errors.New("--set needs --baseline and --candidate"))
@@ -176,6 +181,15 @@ func (a *app) runStored(ctx context.Context, f runFlags, req *replayv1.ReplayReq
 	return a.with(ctx, checkers, func(conn *connection) error { return a.replay(ctx, conn, req) })
 }
 
+// parseSetVersion reads NAME@VERSION.
+func parseSetVersion(s string) (set string, n uint64, err error) {
+	set, version, _ := strings.Cut(s, "@")
+	if n, err = parseVersion(version); err != nil {
+		return "", 0, usage(fmt.Errorf("%s: expected NAME@VERSION: %w", s, err))
+	}
+	return set, n, nil
+}
+
 // request gives the part of the request that the flags alone decide.
 func (f runFlags) request() (*replayv1.ReplayRequest, error) {
 	if f.release != "" && f.filter != "" {
@@ -186,7 +200,14 @@ func (f runFlags) request() (*replayv1.ReplayRequest, error) {
 	}
 	req := &replayv1.ReplayRequest{
 		Release: f.release, Filter: f.filter, KeepGoing: f.keepGoing, IncludeDerived: f.derived,
-		CaseTimeout: durationpb.New(f.caseTimeout), RunTimeout: durationpb.New(f.timeout),
+		CaseTimeout: durationpb.New(f.caseTimeout), RunTimeout: durationpb.New(f.timeout), IdempotencyKey: f.key, Detach: f.detach,
+	}
+	if f.artifact != "" {
+		digest, err := digestOf(f.artifact)
+		if err != nil {
+			return nil, fmt.Errorf("--artifact: %w", err)
+		}
+		req.ArtifactDigest = digest
 	}
 	if f.policy != "" {
 		p, err := gate.ParsePolicy(f.policy)
@@ -348,6 +369,11 @@ func (a *app) replay(ctx context.Context, conn *connection, req *replayv1.Replay
 	if err != nil {
 		return err
 	}
+	return rulingExit(d)
+}
+
+// rulingExit gives the exit status of a decision.
+func rulingExit(d *gatev1.Decision) error {
 	switch {
 	case d.GetRuling() == gatev1.Ruling_RULING_PASS:
 		return nil

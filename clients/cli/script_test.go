@@ -1,7 +1,11 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,11 +39,14 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":     exits,
 			"healthy":   healthy,
+			"certs":     certs,
+			"fetch":     fetch,
 			"instances": instances,
 			"scrub":     scrub,
 			"append":    appendTo,
 			"flip":      flipBit,
 			"cut":       cut,
+			"attest":    attestTo,
 		},
 	})
 }
@@ -67,13 +74,13 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// healthy ADDRESS: waits until a server answers there.
+// healthy ADDRESS [FLAGS…]: waits until a server answers there.
 func healthy(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: healthy ADDRESS")
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: healthy ADDRESS [FLAGS…]")
 	}
 	deadline := time.Now().Add(20 * time.Second)
-	for ts.Exec("retrial", "health", "--server", args[0], "--timeout", "1s") != nil {
+	for ts.Exec("retrial", append([]string{"health", "--timeout", "1s", "--server"}, args...)...) != nil {
 		if time.Now().After(deadline) {
 			ts.Fatalf("no server answers at %s", args[0])
 		}
@@ -97,6 +104,32 @@ func instances(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("there are not %d instances of %s:\n%s", want, args[1], ts.ReadFile("stdout"))
 		}
 	}
+}
+
+// fetch STATUS SOCKET PATH FILE: waits until an HTTP server at a unix socket answers with this status, and writes what it
+// says to a file.
+func fetch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: fetch STATUS SOCKET PATH FILE")
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", ts.MkAbs(args[1]))
+	}}}
+	got := ""
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		res, err := client.Get("http://retrial" + args[2])
+		if err != nil {
+			got = err.Error()
+			continue
+		}
+		body, err := io.ReadAll(res.Body)
+		ts.Check(errors.Join(err, res.Body.Close()))
+		if got = res.Status; strconv.Itoa(res.StatusCode) == args[0] {
+			ts.Check(os.WriteFile(ts.MkAbs(args[3]), body, 0o600))
+			return
+		}
+	}
+	ts.Fatalf("%s of %s: %s, want %s", args[2], args[1], got, args[0])
 }
 
 var scrubbed = []struct {

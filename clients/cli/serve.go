@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/retrial-dev/retrial/fixturestore"
 	"github.com/retrial-dev/retrial/server"
 	"github.com/retrial-dev/retrial/server/wire"
 )
@@ -64,15 +63,27 @@ func (a *app) serveCommand() *cobra.Command {
 
 func (a *app) serve(ctx context.Context, c server.Config) error {
 	log := newLogger(a.stderr, a.verbose)
+	v, err := show(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.serveSeen(ctx, c, v, log), v.hide(log))
+}
+
+func (a *app) serveSeen(ctx context.Context, c server.Config, v *visible, log *zap.Logger) error {
 	l, err := wire.Listen(ctx, c.Listen)
 	if err != nil {
 		return &exit{exitUndecided, err}
 	}
-	store, err := fixturestore.Open(c.Store, fixturestore.Options{})
+	store, key, err := server.OpenStore(c.Store, c.Key)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := server.New(c, store, server.NewCheckers(c), log, nil)
+	s, err := server.New(c, server.Parts{Store: store, Checkers: server.NewCheckers(c), Key: key, Log: log, Telemetry: v.telemetry})
+	if err != nil {
+		return errors.Join(err, store.Close(), l.Close())
+	}
+	v.server.Store(s)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	log.Info("serving", zap.String("address", wire.Display(l.Addr())), zap.String("store", store.Path()), zap.Int("checkers", len(c.Checkers)))
@@ -95,11 +106,10 @@ func (a *app) healthCommand() *cobra.Command {
 		Short: "Ask a server whether it is healthy",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			target := a.server
-			if target == "" {
-				target = defaultListen
+			if a.server == "" {
+				a.server = defaultListen
 			}
-			conn, err := dial(target)
+			conn, err := a.dial()
 			if err != nil {
 				return usage(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
@@ -36,6 +37,10 @@ type Policy struct {
 	AllowlistCap int
 	// BlockUnusedStubs has a stub that nobody asked for block.
 	BlockUnusedStubs bool
+	// EvidenceMaxAge is how old a pass may be and still count; 0 is for ever.
+	EvidenceMaxAge time.Duration
+	// FreeRemovals is how many fixtures one person may remove or rewrite.
+	FreeRemovals uint32
 }
 
 // Validate reports everything that is wrong with p at once.
@@ -57,6 +62,9 @@ func (p Policy) Validate() error {
 	if p.AllowlistCap < 0 || p.AllowlistCap > MaxAllowlist {
 		errs = append(errs, invalid("policy", "", fmt.Errorf("an allowlist cap of %d is not between 1 and %d", p.AllowlistCap, MaxAllowlist)))
 	}
+	if p.EvidenceMaxAge < 0 {
+		errs = append(errs, invalid("policy", "", errors.New("the age that evidence may have is negative")))
+	}
 	return errors.Join(errs...)
 }
 
@@ -72,6 +80,7 @@ func (p Policy) Cap() int {
 // beside the flips stays.
 func (p Policy) Over(own Policy) Policy {
 	p.BlockUnusedStubs = p.BlockUnusedStubs || own.BlockUnusedStubs
+	p.EvidenceMaxAge, p.FreeRemovals = own.EvidenceMaxAge, own.FreeRemovals
 	if own.AllowlistCap != 0 && p.Cap() > own.AllowlistCap {
 		p.AllowlistCap = own.AllowlistCap
 	}
@@ -89,6 +98,12 @@ func (p Policy) String() string {
 	}
 	if p.BlockUnusedStubs {
 		s += " (unused stubs block)"
+	}
+	if p.EvidenceMaxAge != 0 {
+		s += fmt.Sprintf(" (a pass counts for %s)", p.EvidenceMaxAge)
+	}
+	if p.FreeRemovals != 0 {
+		s += fmt.Sprintf(" (%d removals need no approval)", p.FreeRemovals)
 	}
 	return s
 }

@@ -49,3 +49,16 @@ func Display(a net.Addr) string {
 	}
 	return a.String()
 }
+
+// Local says whether only this machine reaches an address.
+func Local(address string) bool {
+	if strings.HasPrefix(address, "unix:") {
+		return true
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -55,6 +56,10 @@ type PolicyConfig struct {
 	AllowlistCap int `yaml:"allowlist_cap"`
 	// BlockUnusedStubs has a stub that neither checker asks for block.
 	BlockUnusedStubs bool `yaml:"block_unused_stubs"`
+	// EvidenceMaxAge is how old a pass may be and still count, such as 168h; without it, for ever.
+	EvidenceMaxAge time.Duration `yaml:"evidence_max_age"`
+	// FreeRemovals is how many fixtures one person may remove or rewrite, on a server that knows its callers.
+	FreeRemovals uint32 `yaml:"free_removals"`
 }
 
 // CheckerConfig says which checker is meant: by at most one of Command, Address and Name.
@@ -138,7 +143,7 @@ func (c CheckerConfig) ParameterValues() (map[string]string, error) {
 
 // policy gives the domain's policy.
 func (c PolicyConfig) policy() gate.Policy {
-	p := gate.Policy{Kind: gate.Kind(c.Kind), AllowlistCap: c.AllowlistCap, BlockUnusedStubs: c.BlockUnusedStubs}
+	p := gate.Policy{Kind: gate.Kind(c.Kind), AllowlistCap: c.AllowlistCap, BlockUnusedStubs: c.BlockUnusedStubs, EvidenceMaxAge: c.EvidenceMaxAge, FreeRemovals: c.FreeRemovals}
 	if p.Kind == "" {
 		p.Kind = gate.Full
 	}

@@ -188,7 +188,10 @@ type InclusionProof struct {
 	// The size of the log that the proof leads to.
 	Size uint64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	// The hashes, 32 bytes each, as tlog.CheckRecord takes them.
-	Hashes        [][]byte `protobuf:"bytes,3,rep,name=hashes,proto3" json:"hashes,omitempty"`
+	Hashes [][]byte `protobuf:"bytes,3,rep,name=hashes,proto3" json:"hashes,omitempty"`
+	// The stored record: JSON, whose SHA-256 is the entry's `record_digest`. Only in the answers of the gate, where it is the
+	// record of a replay, with the decision in wire form under "decision".
+	Record        []byte `protobuf:"bytes,4,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -244,11 +247,20 @@ func (x *InclusionProof) GetHashes() [][]byte {
 	return nil
 }
 
+func (x *InclusionProof) GetRecord() []byte {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
 // GetCheckpointRequest asks for a checkpoint.
 type GetCheckpointRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The size of an older checkpoint that the new one must extend. Optional; no proof.
-	OldSize       uint64 `protobuf:"varint,1,opt,name=old_size,json=oldSize,proto3" json:"old_size,omitempty"`
+	// The size of an older checkpoint that a newer one must extend. Optional; no proof.
+	OldSize uint64 `protobuf:"varint,1,opt,name=old_size,json=oldSize,proto3" json:"old_size,omitempty"`
+	// The size of that newer one. Optional; the newest.
+	Size          uint64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -286,6 +298,13 @@ func (*GetCheckpointRequest) Descriptor() ([]byte, []int) {
 func (x *GetCheckpointRequest) GetOldSize() uint64 {
 	if x != nil {
 		return x.OldSize
+	}
+	return 0
+}
+
+func (x *GetCheckpointRequest) GetSize() uint64 {
+	if x != nil {
+		return x.Size
 	}
 	return 0
 }
@@ -587,13 +606,15 @@ const file_retrial_log_v1_log_proto_rawDesc = "" +
 	"\rrecord_digest\x18\x04 \x01(\tR\frecordDigest\x12;\n" +
 	"\vappended_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"appendedAt\x12\x12\n" +
-	"\x04leaf\x18\x06 \x01(\fR\x04leaf\"i\n" +
+	"\x04leaf\x18\x06 \x01(\fR\x04leaf\"\x81\x01\n" +
 	"\x0eInclusionProof\x12+\n" +
 	"\x05entry\x18\x01 \x01(\v2\x15.retrial.log.v1.EntryR\x05entry\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x16\n" +
-	"\x06hashes\x18\x03 \x03(\fR\x06hashes\"1\n" +
+	"\x06hashes\x18\x03 \x03(\fR\x06hashes\x12\x16\n" +
+	"\x06record\x18\x04 \x01(\fR\x06record\"E\n" +
 	"\x14GetCheckpointRequest\x12\x19\n" +
-	"\bold_size\x18\x01 \x01(\x04R\aoldSize\"\x90\x01\n" +
+	"\bold_size\x18\x01 \x01(\x04R\aoldSize\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x04R\x04size\"\x90\x01\n" +
 	"\x15GetCheckpointResponse\x12\x1e\n" +
 	"\n" +
 	"checkpoint\x18\x01 \x01(\fR\n" +

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+
+	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
+
+	"github.com/retrial-dev/retrial/clients/retrial"
+)
+
+func (a *app) replaysCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "replays",
+		Aliases: []string{"replay"},
+		Short:   "List, watch and cancel replays",
+		Args:    cobra.NoArgs,
+		RunE:    noCommand,
+	}
+	cmd.AddCommand(a.listReplaysCommand(), a.watchCommand(), a.cancelCommand())
+	return cmd
+}
+
+func (a *app) listReplaysCommand() *cobra.Command {
+	req := &replayv1.ListReplaysRequest{}
+	var state string
+	limit := 0
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List replays, newest first, those that came to no decision as well",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if state != "" {
+				n, ok := replayv1.State_value["STATE_"+strings.ToUpper(state)]
+				if !ok || n == 0 {
+					return usage(fmt.Errorf("--state %q is none of running, decided, failed, cut", state))
+				}
+				req.State = replayv1.State(n)
+			}
+			return a.reading(cmd.Context(), func(conn *connection) error { return a.listReplays(cmd.Context(), conn, req, limit) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.Release, "release", "", "only of this release")
+	f.StringVar(&req.Set, "set", "", "only of this set")
+	f.StringVar(&state, "state", "", "only in this state: running, decided, failed, cut")
+	f.IntVarP(&limit, "limit", "n", 50, "at most this many; 0 for all")
+	return cmd
+}
+
+func (a *app) listReplays(ctx context.Context, conn *connection, req *replayv1.ListReplaysRequest, limit int) error {
+	t := newTable(a.stdout)
+	a.head(t, "REPLAY", "STARTED", "STATE", "RELEASE", "SET", "VERSION", "BY", "SUMMARY")
+	defer t.flush()
+	for n := 0; ; {
+		res, err := replayv1.NewReplayServiceClient(conn).ListReplays(ctx, req)
+		if err != nil {
+			return err
+		}
+		for _, r := range res.GetReplays() {
+			if n++; limit > 0 && n > limit {
+				return nil
+			}
+			if a.json {
+				if err := printJSON(a.stdout, r); err != nil {
+					return err
+				}
+				continue
+			}
+			state := strings.ToLower(strings.TrimPrefix(r.GetState().String(), "STATE_"))
+			t.row(r.GetReplayId(), when(r.GetStartedAt().AsTime()), state, cmp.Or(r.GetRelease(), "-"), r.GetSet(), fmt.Sprint(r.GetVersion()),
+				cmp.Or(r.GetSubmittedBy(), "-"), cmp.Or(r.GetDecision().GetSummary(), r.GetFailure()))
+		}
+		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
+			return nil
+		}
+	}
+}
+
+func (a *app) watchCommand() *cobra.Command {
+	req := &replayv1.WatchReplayRequest{}
+	cmd := &cobra.Command{
+		Use:   "watch REPLAY",
+		Short: "Show a replay that is under way, or one that has ended, as `retrial run` shows it",
+		Long:  "Watch exits as `retrial run` does.\n\n" + exitHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.ReplayId = args[0]
+			return a.reading(cmd.Context(), func(conn *connection) error { return a.watch(cmd.Context(), conn, req) })
+		},
+	}
+	return cmd
+}
+
+func (a *app) watch(ctx context.Context, conn *connection, req *replayv1.WatchReplayRequest) error {
+	out := a.report()
+	var d *gatev1.Decision
+	stream, err := replayv1.NewReplayServiceClient(conn).WatchReplay(ctx, req)
+	for err == nil {
+		var e *replayv1.WatchReplayResponse
+		if e, err = stream.Recv(); err != nil {
+			break
+		}
+		d = e.GetDecision()
+		err = out.event(replayed(e))
+	}
+	if closeErr := out.close(); closeErr != nil {
+		return closeErr
+	}
+	s := statusIn(err)
+	switch {
+	case s != nil && s.Code() == codes.FailedPrecondition:
+		return &exit{exitUndecided, err} // it came to no decision
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	case d == nil:
+		return fmt.Errorf("%w: the stream ended without one", retrial.ErrNoDecision)
+	}
+	return rulingExit(d)
+}
+
+// replayed gives an event that is watched as the report takes it.
+func replayed(e *replayv1.WatchReplayResponse) *replayv1.ReplayResponse {
+	switch {
+	case e.GetStarted() != nil:
+		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Started{Started: e.GetStarted()}}
+	case e.GetProgress() != nil:
+		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Progress{Progress: e.GetProgress()}}
+	case e.GetFinding() != nil:
+		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Finding{Finding: e.GetFinding()}}
+	}
+	return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Decision{Decision: e.GetDecision()}}
+}
+
+func (a *app) cancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel REPLAY",
+		Short: "End a replay that is under way; its release is then blocked",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.server == "" {
+				return usage(errors.New("what is under way is under way on a server: --server"))
+			}
+			return a.with(cmd.Context(), nil, func(conn *connection) error {
+				_, err := replayv1.NewReplayServiceClient(conn).CancelReplay(cmd.Context(), &replayv1.CancelReplayRequest{ReplayId: args[0]})
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,173 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/retrial-dev/retrial/fixturestore"
+	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/stub"
+)
+
+// CommitVersion implements the service.
+func (f *fixtures) CommitVersion(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse]) (err error) {
+	first, err := stream.Recv()
+	if err != nil {
+		return noSeal(err)
+	}
+	commit, err := f.begin(stream.Context(), first.GetHeader())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, commit.Abort()) }() // does nothing behind a seal
+	version, err := receive(stream, commit)
+	if err != nil {
+		return err
+	}
+	f.changed.ring()
+	auditVersion(stream.Context(), f.log, "version published", version.Set, version.Number, zap.String("checksum", version.Checksum),
+		zap.Int("changed_expectations", len(version.Changes)), zap.Uint64("removed", version.Removed), zap.Strings("approval_needed", version.ApprovalNeeded))
+	out, err := f.published(version.Set, version.Number)
+	if err != nil {
+		return err
+	}
+	return stream.SendAndClose(&fixturev1.CommitVersionResponse{Version: out})
+}
+
+func (f *fixtures) begin(ctx context.Context, h *fixturev1.CommitHeader) (*fixturestore.Commit, error) {
+	if h == nil {
+		return nil, invalid("header", errors.New("the first part of a commit is its header"))
+	}
+	if err := CheckSetName("set", h.GetSet()); err != nil {
+		return nil, err
+	}
+	set, err := SetFromProto(h.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	config, err := proto.MarshalOptions{Deterministic: true}.Marshal(set.ToProto())
+	if err != nil {
+		return nil, err
+	}
+	changes := make(map[string]string, len(h.GetChanges()))
+	for _, c := range h.GetChanges() {
+		if _, twice := changes[c.GetFixtureId()]; twice {
+			return nil, invalid("changes", fmt.Errorf("fixture %q has two reasons", c.GetFixtureId()))
+		}
+		changes[c.GetFixtureId()] = c.GetReason()
+	}
+	eyes, err := f.fourEyes(h, config)
+	if err != nil {
+		return nil, err
+	}
+	author := h.GetAuthor()
+	if f.known {
+		author = principalOf(ctx) // whoever the caller says that it is
+	}
+	return f.store.Begin(fixturestore.Draft{
+		Set: h.GetSet(), Parent: h.GetParent(), Author: author, Reason: h.GetReason(), Vocabulary: set.Vocabulary, Config: config,
+		Changes: changes, RemovalReason: h.GetRemovalReason(), FourEyes: eyes, At: f.now(),
+	})
+}
+
+// fourEyes says what of a commit needs a second person, where the server knows its callers: what the store finds, and any
+// change beside the fixtures. The parent's own policy says how much one person may do.
+func (f *fixtures) fourEyes(h *fixturev1.CommitHeader, config []byte) (*fixturestore.FourEyes, error) {
+	if !f.known {
+		return nil, nil
+	}
+	if h.GetParent() == 0 {
+		return &fixturestore.FourEyes{}, nil
+	}
+	parent, err := f.store.Version(h.GetSet(), h.GetParent())
+	if fixture.CodeOf(err) == fixture.CodeNotFound {
+		return &fixturestore.FourEyes{}, nil // the store says that it is not the newest
+	}
+	if err != nil {
+		return nil, err
+	}
+	before, err := setOf(parent)
+	if err != nil {
+		return nil, err
+	}
+	eyes := &fixturestore.FourEyes{FreeRemovals: uint64(before.Policy.FreeRemovals)}
+	if !bytes.Equal(parent.Config, config) {
+		eyes.Also = []string{"what stands beside the fixtures (policy, allowlist, vocabulary or configuration) changes"}
+	}
+	return eyes, nil
+}
+
+// receive takes the entries up to the seal. A stream that ends before it publishes nothing.
+func receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit) (*fixturestore.Version, error) {
+	for {
+		part, err := stream.Recv()
+		if err != nil {
+			return nil, noSeal(err)
+		}
+		switch p := part.GetPart().(type) {
+		case *fixturev1.CommitVersionRequest_Entries:
+			if err := add(commit, p.Entries.GetEntries()); err != nil {
+				return nil, err
+			}
+		case *fixturev1.CommitVersionRequest_Seal:
+			return commit.Seal(p.Seal.GetFixtureCount(), p.Seal.GetChecksum())
+		default:
+			return nil, invalid("part", errors.New("behind the header there are entries, then one seal"))
+		}
+	}
+}
+
+func noSeal(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fixture.NewError(fixture.CodePrecondition, "commit", "", errors.New("the stream ended without a seal: nothing is published"))
+	}
+	return err
+}
+
+// add decodes the entries of one part on as many processors as there are, and adds them in their order.
+func add(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry) error {
+	fixtures, stubs, errs := make([]*fixture.Fixture, len(entries)), make([][]byte, len(entries)), make([]error, len(entries))
+	var wg sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), 1+len(entries)/64)
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < len(entries); i += workers {
+				fixtures[i], stubs[i], errs[i] = decode(entries[i])
+			}
+		})
+	}
+	wg.Wait()
+	for i, f := range fixtures {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		if err := commit.Add(f, stubs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func decode(e *fixturev1.CommitEntry) (f *fixture.Fixture, joined []byte, err error) {
+	if f, err = fixture.Decode(e.GetFixture()); err != nil {
+		return nil, nil, fmt.Errorf("fixture: %w", err)
+	}
+	stubs := make([]*stub.Stub, len(e.GetStubs()))
+	for i, doc := range e.GetStubs() {
+		if stubs[i], err = stub.Decode(doc); err != nil {
+			return nil, nil, fmt.Errorf("stub of fixture %q: %w", f.ID, err)
+		}
+	}
+	joined, err = stub.Join(f.ID, stubs)
+	return f, joined, err
+}
