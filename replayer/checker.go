@@ -30,12 +30,30 @@ type Description struct {
 
 // Stream is one stream of cases. Send and CloseSend belong to one goroutine, Recv to another.
 type Stream interface {
-	// Send gives the checker a batch and keeps nothing of it. It may block while the checker is busy.
+	// Send gives the checker a batch, and does not keep the slice. The fixtures and stubs in it stay valid and unchanged until
+	// Recv has given their answers. It may block while the checker is busy.
 	Send(batch []Request) error
 	// CloseSend says that no batch follows.
 	CloseSend() error
 	// Recv gives the next answers; they are the caller's until the next call. io.EOF says that the checker has ended the stream in order.
 	Recv() ([]Answer, error)
+}
+
+// Sharer is a Checker behind which several instances share the cases of a stream.
+type Sharer interface {
+	Checker
+	// Losses gives the instances that were lost since the last call, in the order in which they were. It is called when no
+	// stream is under way.
+	Losses() []Loss
+}
+
+// Loss says that an instance of a checker was lost, and that the run has gone on without it.
+type Loss struct {
+	// Instance is the one that was lost.
+	Instance string
+	// Cases is how many it had not answered, and To the instance that was asked them instead; empty if there was none.
+	Cases int
+	To    string
 }
 
 // Request is one case as a checker is asked it. It shows nothing of the expected outcome.
@@ -75,6 +93,8 @@ type Fault struct {
 	Code gate.Code
 	// Message is for a person; bounded, and without control characters but line feeds.
 	Message string
+	// Lost says that all there is to blame the checker for is that the connection to it was lost.
+	Lost bool
 }
 
 // Error implements error.

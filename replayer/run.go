@@ -120,6 +120,9 @@ func orRuled(err error) error {
 func (r *run) ask(ctx context.Context, p *pass, group fixture.Group, file func(gate.Finding) error) error {
 	p.timeout, p.elapsed = r.t.CaseTimeout, r.t.Elapsed
 	err := p.run(ctx)
+	if filed := fileLosses(p, group, file); filed != nil {
+		return filed
+	}
 	var fault *Fault
 	var missing *missingAnswers
 	switch {

@@ -41,6 +41,12 @@ type Config struct {
 	// DialAllow are globs over the addresses that a run may name instead of a checker, such as "127.0.0.1:*". "*" alone
 	// admits any; empty admits none.
 	DialAllow []string `yaml:"dial_allow"`
+	// AttachAllow are globs over the names under which checkers may come by themselves, attached or registered, such as "run-*".
+	// "*" alone admits any; empty admits none.
+	AttachAllow []string `yaml:"attach_allow"`
+	// RegisterAllow are globs over the addresses at which checkers may be registered, such as "10.0.0.*:9000". "*" alone admits
+	// any; empty admits none.
+	RegisterAllow []string `yaml:"register_allow"`
 	// PolicyOverride lets a run rule by a policy of its own in place of the version's.
 	PolicyOverride bool `yaml:"policy_override"`
 	// Limits bound what callers can ask for.
@@ -55,6 +61,9 @@ type TelemetryConfig struct {
 	// Empty is off. An address that other machines reach needs Insecure.
 	Listen string `yaml:"listen"`
 }
+
+// maxCheckerName bounds the name of a checker in the registry, in bytes.
+const maxCheckerName = 128
 
 // CheckerConfig says how a checker is reached: by exactly one of Command and Address.
 type CheckerConfig struct {
@@ -78,6 +87,8 @@ type Limits struct {
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
 	// Replays bounds the replays under way. Default 8.
 	Replays int `yaml:"replays"`
+	// Instances bounds the checkers that come by themselves, over all names. Default 64.
+	Instances int `yaml:"instances"`
 	// CaseTimeout bounds how long a run can let a checker leave every case unanswered. Default 5 min.
 	CaseTimeout time.Duration `yaml:"case_timeout"`
 	// RunTimeout bounds how long a run can take. Default 2 h.
@@ -94,6 +105,7 @@ func (l Limits) WithDefaults() Limits {
 	orDefault(&l.Streams, 100)
 	orDefault(&l.RequestsPerSecond, 1000)
 	orDefault(&l.Replays, 8)
+	orDefault(&l.Instances, 64)
 	orDefault(&l.CaseTimeout, 5*time.Minute)
 	orDefault(&l.RunTimeout, 2*time.Hour)
 	orDefault(&l.SendTimeout, 30*time.Second)
@@ -165,7 +177,7 @@ func (c Config) Validate() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Checkers)) {
 		checker := c.Checkers[name]
-		if err := fixture.CheckName(name, 128); err != nil {
+		if err := fixture.CheckName(name, maxCheckerName); err != nil {
 			refuse("checkers", "name %.40q: %w", name, err)
 		}
 		if (len(checker.Command) == 0) == (checker.Address == "") {
@@ -175,13 +187,18 @@ func (c Config) Validate() error {
 			refuse("checkers."+name, "env is for a command")
 		}
 	}
-	for _, glob := range c.DialAllow {
-		if _, err := path.Match(glob, ""); err != nil {
-			refuse("dial_allow", "%q: %w", glob, err)
+	for _, globs := range []struct {
+		key  string
+		list []string
+	}{{"dial_allow", c.DialAllow}, {"attach_allow", c.AttachAllow}, {"register_allow", c.RegisterAllow}} {
+		for _, glob := range globs.list {
+			if _, err := path.Match(glob, ""); err != nil {
+				refuse(globs.key, "%q: %w", glob, err)
+			}
 		}
 	}
 	l := c.Limits
-	if l.MessageBytes < 0 || l.RequestsPerSecond < 0 || l.Replays < 0 || l.CaseTimeout < 0 || l.RunTimeout < 0 || l.SendTimeout < 0 || l.StopTimeout < 0 {
+	if l.MessageBytes < 0 || l.RequestsPerSecond < 0 || l.Replays < 0 || l.Instances < 0 || l.CaseTimeout < 0 || l.RunTimeout < 0 || l.SendTimeout < 0 || l.StopTimeout < 0 {
 		refuse("limits", "a limit is negative")
 	}
 	return errors.Join(errs...)

@@ -75,32 +75,47 @@ type bench struct {
 	dial func(*testing.T) *grpc.ClientConn // makes a connection of its own, for the caller to close
 	good string                            // address of a checker in this process that reproduces both sets
 	dir  string                            // for pid files
+
+	server  *server.Server
+	sockets string // a directory for sockets, empty when the test has ended
 }
 
 // newBench starts a server with these checkers. Once the test and all below it have ended, it holds that no process, no
 // goroutine and no socket of theirs is left.
 func newBench(t *testing.T, checkers func(*bench) map[string]server.CheckerConfig) *bench {
 	t.Helper()
+	return newBenchAt(t, nil, checkers, func(*server.Config) {})
+}
+
+// newBenchAt is newBench by a clock of the test's own, where it gives one, and with another configuration.
+func newBenchAt(t *testing.T, clock server.Clock, checkers func(*bench) map[string]server.CheckerConfig, change func(*server.Config)) *bench {
+	t.Helper()
 	sockets, err := os.MkdirTemp("", "rt-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{dir: t.TempDir()}
+	b := &bench{dir: t.TempDir(), sockets: sockets}
 	t.Setenv("TMPDIR", sockets)
 	checkNothingLeft(t, sockets)
 
 	c := server.Config{DialAllow: []string{"*"}, Checkers: checkers(b), Limits: server.Limits{Replays: 32, MessageBytes: messageBytes}}
+	change(&c)
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
+	}
+	reached := server.NewCheckers(c)
+	if clock != nil {
+		reached = server.NewCheckersAt(c, clock)
 	}
 	store, err := fixturestore.Open(filepath.Join(b.dir, "retrial.db"), fixturestore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(c, server.Parts{Store: store, Checkers: server.NewCheckers(c), Log: zap.NewNop()})
+	s, err := server.New(c, server.Parts{Store: store, Checkers: reached, Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.server = s
 	l := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()

@@ -18,11 +18,13 @@ import (
 	"github.com/retrial-dev/retrial/server/checkerhost"
 )
 
-// Checkers reaches the checkers of a configuration. Safe for concurrent use.
+// Checkers reaches the checkers of a configuration, and those that come by themselves. Safe for concurrent use.
 type Checkers struct {
 	registryv1.UnimplementedRegistryServiceServer
-	checkers  map[string]CheckerConfig
-	dialAllow []string
+	checkers                              map[string]CheckerConfig
+	dialAllow, attachAllow, registerAllow []string
+	instances                             *instances // those that came by themselves
+	clock                                 Clock
 	// describing has one for each description under way: each starts or dials a checker.
 	describing chan struct{}
 
@@ -36,8 +38,15 @@ type warmed struct {
 }
 
 // NewCheckers takes a valid configuration. It starts and dials none.
-func NewCheckers(c Config) *Checkers {
-	return &Checkers{checkers: c.Checkers, dialAllow: c.DialAllow, describing: make(chan struct{}, maxDescribing), warm: map[string]chan warmed{}}
+func NewCheckers(c Config) *Checkers { return NewCheckersAt(c, machineClock{}) }
+
+// NewCheckersAt is NewCheckers by another clock than the machine's.
+func NewCheckersAt(c Config, clock Clock) *Checkers {
+	return &Checkers{
+		checkers: c.Checkers, dialAllow: c.DialAllow, attachAllow: c.AttachAllow, registerAllow: c.RegisterAllow,
+		instances: newInstances(c.Limits.WithDefaults().Instances, clock), clock: clock,
+		describing: make(chan struct{}, maxDescribing), warm: map[string]chan warmed{},
+	}
 }
 
 // Start begins to open checkers, so that they are ready when a run asks for them. Each is handed to one run; those that
@@ -53,7 +62,7 @@ func (r *Checkers) Start(ctx context.Context, names ...string) {
 		ready := make(chan warmed, 1)
 		r.warm[name] = ready
 		go func() {
-			h, err := c.open(ctx)
+			h, err := c.Open(ctx)
 			ready <- warmed{h, err}
 		}()
 	}
@@ -74,28 +83,33 @@ func (r *Checkers) Close() error {
 }
 
 // open reaches the checker that a caller names. It never starts anything but a command of the configuration.
-func (r *Checkers) open(ctx context.Context, ref *replayv1.CheckerRef) (*checkerhost.Host, error) {
+func (r *Checkers) open(ctx context.Context, ref *replayv1.CheckerRef) (*reached, error) {
 	switch c := ref.GetChecker().(type) {
 	case *replayv1.CheckerRef_Name:
 		return r.named(ctx, c.Name)
 	case *replayv1.CheckerRef_Address:
-		if !r.admits(c.Address) {
+		if !admits(r.dialAllow, c.Address) {
 			return nil, fixture.NewError(fixture.CodeDenied, "dial", fmt.Sprintf("%.120q", c.Address), errors.New("the server's configuration (dial_allow) does not admit this address"))
 		}
-		return checkerhost.Dial(ctx, c.Address)
+		h, err := checkerhost.Dial(ctx, c.Address)
+		return alone(h, err, dialled)
 	default:
 		return nil, invalid("checker", errors.New("a checker needs a name or an address"))
 	}
 }
 
-func (r *Checkers) named(ctx context.Context, name string) (*checkerhost.Host, error) {
+func (r *Checkers) named(ctx context.Context, name string) (*reached, error) {
 	c, ok := r.checkers[name]
 	if !ok {
-		known := "it knows none"
-		if len(r.checkers) > 0 {
-			known = "it knows " + strings.Join(slices.Sorted(maps.Keys(r.checkers)), ", ")
+		g, err := r.together(ctx, name)
+		if g == nil && err == nil {
+			err = r.unknown(name)
 		}
-		return nil, fixture.NewError(fixture.CodeNotFound, "find checker", fmt.Sprintf("%.120q", name), fmt.Errorf("the server has no such checker; %s", known))
+		return g, err
+	}
+	how := launched
+	if c.Address != "" {
+		how = dialled
 	}
 	r.mu.Lock()
 	ready := r.warm[name]
@@ -103,20 +117,56 @@ func (r *Checkers) named(ctx context.Context, name string) (*checkerhost.Host, e
 	r.mu.Unlock()
 	if ready != nil {
 		w := <-ready
-		return w.host, w.err
+		return alone(w.host, w.err, how)
 	}
-	return c.open(ctx)
+	h, err := c.Open(ctx)
+	return alone(h, err, how)
 }
 
-func (r *Checkers) admits(address string) bool {
-	return slices.ContainsFunc(r.dialAllow, func(glob string) bool {
-		ok, err := path.Match(glob, address)
+// maxNamed bounds the names that an error lists.
+const maxNamed = 20
+
+func (r *Checkers) unknown(name string) error {
+	names := r.names()
+	known := "it knows none"
+	switch {
+	case len(names) > maxNamed:
+		known = fmt.Sprintf("it knows %s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+	case len(names) > 0:
+		known = "it knows " + strings.Join(names, ", ")
+	}
+	return fixture.NewError(fixture.CodeNotFound, "find checker", fmt.Sprintf("%.120q", name), fmt.Errorf("the server has no such checker; %s", known))
+}
+
+// names lists all names, in ascending order.
+func (r *Checkers) names() []string {
+	names := slices.AppendSeq(r.instances.names(), maps.Keys(r.checkers))
+	slices.Sort(names)
+	return names
+}
+
+// admitsName says whether a checker can come by itself under a name.
+func (r *Checkers) admitsName(name string) error {
+	subject := fmt.Sprintf("%.120q", name)
+	if _, ok := r.checkers[name]; ok {
+		return fixture.NewError(fixture.CodeExists, "admit", subject, errors.New("the name is one of the server's configuration"))
+	}
+	if !admits(r.attachAllow, name) {
+		return fixture.NewError(fixture.CodeDenied, "admit", subject, errors.New("the server's configuration (attach_allow) does not admit this name"))
+	}
+	return nil
+}
+
+// admits says whether one of the globs matches. "*" alone matches everything.
+func admits(globs []string, s string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		ok, err := path.Match(glob, s)
 		return glob == "*" || ok && err == nil
 	})
 }
 
-// open launches or dials.
-func (c CheckerConfig) open(ctx context.Context) (*checkerhost.Host, error) {
+// Open launches or dials the checker. It is the caller's to close.
+func (c CheckerConfig) Open(ctx context.Context) (*checkerhost.Host, error) {
 	if c.Address != "" {
 		return checkerhost.Dial(ctx, c.Address)
 	}
@@ -138,12 +188,20 @@ const maxDescribing = 4
 // selfName stands for this program in a command: it carries the reference checkers.
 const selfName = "retrial"
 
+// describe says how a checker is registered; nil where it is not any more.
 func (r *Checkers) describe(name string) *registryv1.RegisteredChecker {
-	out := &registryv1.RegisteredChecker{Name: name, Transport: registryv1.Transport_TRANSPORT_LAUNCHED}
-	if a := r.checkers[name].Address; a != "" {
-		out.Transport, out.Address = registryv1.Transport_TRANSPORT_DIALLED, a
+	c, ok := r.checkers[name]
+	switch {
+	case ok && c.Address != "":
+		return &registryv1.RegisteredChecker{Name: name, Transport: registryv1.Transport_TRANSPORT_DIALLED, Address: c.Address}
+	case ok:
+		return &registryv1.RegisteredChecker{Name: name, Transport: registryv1.Transport_TRANSPORT_LAUNCHED}
 	}
-	return out
+	all := r.instances.list(name)
+	if len(all) == 0 {
+		return nil
+	}
+	return &registryv1.RegisteredChecker{Name: name, Transport: all[0].GetTransport(), Instances: all}
 }
 
 // ListCheckers implements registryv1.RegistryServiceServer.
@@ -152,12 +210,13 @@ func (r *Checkers) ListCheckers(_ context.Context, req *registryv1.ListCheckersR
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Sorted(maps.Keys(r.checkers))
-	names = slices.DeleteFunc(names, func(n string) bool { return n <= after })
+	names := slices.DeleteFunc(r.names(), func(n string) bool { return n <= after })
 	out := &registryv1.ListCheckersResponse{}
 	limit := pageSize(req.GetPageSize())
 	for _, name := range names[:min(limit, len(names))] {
-		out.Checkers = append(out.Checkers, r.describe(name))
+		if c := r.describe(name); c != nil {
+			out.Checkers = append(out.Checkers, c)
+		}
 	}
 	if len(names) > limit {
 		out.NextPageToken = token(names[limit-1])
@@ -183,7 +242,7 @@ func (r *Checkers) DescribeChecker(ctx context.Context, req *registryv1.Describe
 
 // Describe launches or dials a checker, and gives what it says about itself.
 func Describe(ctx context.Context, c CheckerConfig) (*checkerv1.DescribeResponse, error) {
-	h, err := c.open(ctx)
+	h, err := c.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,6 @@ import (
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
-	"github.com/retrial-dev/retrial/server/checkerhost"
 	"github.com/retrial-dev/retrial/server/telemetry"
 )
 
@@ -200,7 +199,7 @@ func (s *replays) try(c *trialOf, out *sink) (d *gatev1.Decision, err error) {
 	}
 	out.started = &replayv1.Started{
 		ReplayId: c.record.ID, Set: c.record.Set, Version: c.record.Version, Checksum: c.trial.Checksum, Policy: PolicyToProto(c.trial.Policy),
-		Baseline: identityToProto(c.trial.Baseline.Description()), Candidate: identityToProto(c.trial.Candidate.Description()),
+		Baseline: hosts.baseline.identity(c.trial.Baseline.Description()), Candidate: hosts.candidate.identity(c.trial.Candidate.Description()),
 	}
 	report, err := replayer.Run(c.ctx, c.trial, c.seen.Sink(out))
 	if err != nil {
@@ -250,12 +249,17 @@ func (s *replays) isRunning(seq uint64) bool {
 
 // stop ends the replays that are left, and waits until their end is recorded. It comes after the last call.
 func (s *replays) stop() {
+	s.cancelAll()
+	s.detached.Wait()
+}
+
+// cancelAll has every replay under way end as cancelled.
+func (s *replays) cancelAll() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, l := range s.live {
 		l.cancel(errCancelled)
 	}
-	s.mu.Unlock()
-	s.detached.Wait()
 }
 
 var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
@@ -374,7 +378,7 @@ func stopwatch() func() time.Duration {
 }
 
 // hosts are the two checkers of a run.
-type hosts struct{ baseline, candidate *checkerhost.Host }
+type hosts struct{ baseline, candidate *reached }
 
 // hosts reaches both checkers side by side.
 func (s *replays) hosts(ctx context.Context, req *replayv1.ReplayRequest) (hosts, error) {
@@ -399,7 +403,7 @@ func (s *replays) hosts(ctx context.Context, req *replayv1.ReplayRequest) (hosts
 func (h hosts) close() error {
 	var errs [2]error
 	var wg sync.WaitGroup
-	for i, host := range []*checkerhost.Host{h.baseline, h.candidate} {
+	for i, host := range []*reached{h.baseline, h.candidate} {
 		if host != nil {
 			wg.Go(func() { errs[i] = host.Close() })
 		}

@@ -120,8 +120,10 @@ func (s *Server) Serve(l net.Listener) error {
 // when the timeout is over. Replays that it ends are recorded as cancelled.
 func (s *Server) Stop() error {
 	s.ready.drain()
+	s.checkers.instances.stop() // or their streams would never end
 	hard := time.AfterFunc(s.limits.StopTimeout, func() {
 		s.log.Warn("calls under way did not end in time; they are cut", zap.Duration("timeout", s.limits.StopTimeout))
+		s.replays.cancelAll() // before their checkers are cut off: they are cancelled, and have lost nothing
 		s.grpc.Stop()
 	})
 	defer hard.Stop()

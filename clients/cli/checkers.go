@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,13 +50,13 @@ registered checker.`),
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.describe(cmd.Context(), args[0]) },
 	}
-	cmd.AddCommand(list, describe)
+	cmd.AddCommand(list, describe, a.attachCommand())
 	return cmd
 }
 
 func (a *app) listCheckers(ctx context.Context, conn *connection) error {
 	t := newTable(a.stdout)
-	a.head(t, "CHECKER", "REACHED", "ADDRESS")
+	a.head(t, "CHECKER", "REACHED", "ADDRESS", "INSTANCE", "VERSION", "BUILD", "BROUGHT BY", "SINCE")
 	defer t.flush()
 	req := &registryv1.ListCheckersRequest{}
 	for {
@@ -70,12 +71,22 @@ func (a *app) listCheckers(ctx context.Context, conn *connection) error {
 				}
 				continue
 			}
-			t.row(c.GetName(), strings.ToLower(strings.TrimPrefix(c.GetTransport().String(), "TRANSPORT_")), c.GetAddress())
+			if len(c.GetInstances()) == 0 {
+				t.row(c.GetName(), reached(c.GetTransport()), c.GetAddress())
+			}
+			for _, in := range c.GetInstances() {
+				t.row(c.GetName(), reached(in.GetTransport()), in.GetAddress(), in.GetInstanceId(), in.GetCheckerName()+" "+in.GetVersion(),
+					in.GetBuildDigest(), in.GetBroughtBy(), in.GetSince().AsTime().Format(time.RFC3339))
+			}
 		}
 		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
 			return nil
 		}
 	}
+}
+
+func reached(t registryv1.Transport) string {
+	return strings.ToLower(strings.TrimPrefix(t.String(), "TRANSPORT_"))
 }
 
 func (a *app) listOwn(c setdir.Config) error {

@@ -34,14 +34,19 @@ type connection struct {
 	close func() error
 }
 
-// connect reaches the server that the flags name. Without one it starts one in this process, with these checkers.
+// connect reaches the server that the flags name, and lends it these checkers. Without one it starts one in this process, with
+// them.
 func (a *app) connect(ctx context.Context, checkers map[string]server.CheckerConfig) (*connection, error) {
 	if a.server != "" {
 		conn, err := a.dial()
 		if err != nil {
 			return nil, usage(err)
 		}
-		return &connection{conn, conn.Close}, nil
+		takeBack, err := a.lend(ctx, conn, checkers)
+		if err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return &connection{conn, func() error { return errors.Join(takeBack(), conn.Close()) }}, nil
 	}
 	return a.embed(ctx, checkers)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	shellquote "github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
@@ -54,11 +55,12 @@ Run tries every fixture of a set against the checker as released (the baseline, 
 as proposed (the candidate), shows what flips, and rules.
 
 The set is that of a directory with a retrial.yaml (default: the current one), which also names the two checkers;
-flags override it. With --server, the set must have been pushed to that server, and checkers are names of its
-registry or addresses that it can reach.
+flags override it. With --server, the set must have been pushed to that server.
 
-A checker is given as a command ("./checker --strict", in this process alone), as an address ("unix:/run/c.sock",
-"127.0.0.1:9000"), or with --server by its name.
+A checker is given as a command ("./checker --strict"), as an address that the server can reach ("unix:/run/c.sock",
+"127.0.0.1:9000"), or with --server by its name in the registry: a single word without a slash. A command always runs
+here; a server asks it over a stream that this process opens, under a name that its configuration (attach_allow) must
+admit: run- and letters.
 
 ` + exitHelp),
 		Example: strings.Trim(`
@@ -271,9 +273,10 @@ func (a *app) refer(ref *replayv1.CheckerRef, name string, c setdir.CheckerConfi
 		ref.Checker = &replayv1.CheckerRef_Address{Address: c.Address}
 	case len(c.Command) == 0:
 		return fmt.Errorf("no %s: give one in %s or with --%s", name, setdir.ConfigFile, name)
-	case a.server != "":
-		return fmt.Errorf("%s: a server starts no command of a caller; name a checker of its registry, or the address of one", name)
 	default:
+		if a.server != "" {
+			name = lentName() // a server starts no command of a caller: it runs here
+		}
 		own[name] = server.CheckerConfig{Command: c.Command, Env: c.Env, Dir: dir}
 		ref.Checker = &replayv1.CheckerRef_Name{Name: name}
 	}
@@ -282,14 +285,15 @@ func (a *app) refer(ref *replayv1.CheckerRef, name string, c setdir.CheckerConfi
 
 var addressForm = regexp.MustCompile(`^(unix|dns|ipv4|ipv6|passthrough):\S+$|^[^\s/:]+:[0-9]+$|^\[[0-9a-fA-F:]+\]:[0-9]+$`)
 
-// parseChecker reads the value of --baseline or --candidate.
+// parseChecker reads the value of --baseline or --candidate. With a server, a single word without a slash is a name of its
+// registry; anything else that is no address is a command.
 func (a *app) parseChecker(s string) (setdir.CheckerConfig, error) {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return setdir.CheckerConfig{}, errors.New("it is empty")
 	case addressForm.MatchString(s):
 		return setdir.CheckerConfig{Address: s}, nil
-	case a.server != "":
+	case a.server != "" && !strings.ContainsFunc(s, func(r rune) bool { return r == '/' || unicode.IsSpace(r) }):
 		return setdir.CheckerConfig{Name: s}, nil
 	}
 	argv, err := shellquote.Split(s)

@@ -37,15 +37,16 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"healthy": healthy,
-			"certs":   certs,
-			"fetch":   fetch,
-			"scrub":   scrub,
-			"append":  appendTo,
-			"flip":    flipBit,
-			"cut":     cut,
-			"attest":  attestTo,
+			"exits":     exits,
+			"healthy":   healthy,
+			"certs":     certs,
+			"fetch":     fetch,
+			"instances": instances,
+			"scrub":     scrub,
+			"append":    appendTo,
+			"flip":      flipBit,
+			"cut":       cut,
+			"attest":    attestTo,
 		},
 	})
 }
@@ -82,6 +83,25 @@ func healthy(ts *testscript.TestScript, neg bool, args []string) {
 	for ts.Exec("retrial", append([]string{"health", "--timeout", "1s", "--server"}, args...)...) != nil {
 		if time.Now().After(deadline) {
 			ts.Fatalf("no server answers at %s", args[0])
+		}
+	}
+}
+
+// instances N NAME ADDRESS: waits until so many instances of a name stand in a server's registry.
+func instances(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: instances N NAME ADDRESS")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		ts.Check(ts.Exec("retrial", "checkers", "list", "--server", args[2], "-q"))
+		if n := len(regexp.MustCompile(`(?m)^`+args[1]+` .* i-`).FindAllString(ts.ReadFile("stdout"), -1)); n == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("there are not %d instances of %s:\n%s", want, args[1], ts.ReadFile("stdout"))
 		}
 	}
 }

@@ -240,6 +240,8 @@ func TestSignals(t *testing.T) {
 	t.Run("run", func(t *testing.T) { testSignalToRun(t, program) })
 	t.Run("run-killed", func(t *testing.T) { testKilledRun(t, program) })
 	t.Run("serve", func(t *testing.T) { testSignalToServe(t, program) })
+	t.Run("lent", func(t *testing.T) { testLentCheckerIsGone(t, program) })
+	t.Run("attached", func(t *testing.T) { testAttachedCheckerIsGone(t, program) })
 	t.Run("push-killed", func(t *testing.T) { testKilledPush(t, program) })
 }
 

@@ -21,6 +21,6 @@
 //
 //	func main() { os.Exit(retrial.Serve(promotion{})) }
 //
-// Serve finds out by itself whether it was launched by Retrial or should listen at an address. Batches, ordering,
+// Serve finds out by itself whether it was launched by Retrial, should listen at an address, or should attach to a server. Batches, ordering,
 // panics and missing stubs are its affair.
 package retrial

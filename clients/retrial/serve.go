@@ -19,11 +19,18 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
+	registryv1 "github.com/retrial-dev/retrial/gen/retrial/registry/v1"
 	"github.com/retrial-dev/retrial/server/wire"
 )
 
-// ListenVariable is the environment variable that has Serve listen: "unix:/run/checker.sock" or "127.0.0.1:9000".
-const ListenVariable = "RETRIAL_LISTEN"
+// The environment variables that say how Serve serves a checker that nobody has launched.
+const (
+	// ListenVariable has it listen: "unix:/run/checker.sock" or "127.0.0.1:9000".
+	ListenVariable = "RETRIAL_LISTEN"
+	// AttachVariable is the address of the server that it attaches to, and AttachNameVariable the name under which it does.
+	AttachVariable     = "RETRIAL_ATTACH"
+	AttachNameVariable = "RETRIAL_ATTACH_NAME"
+)
 
 const (
 	maxMessageBytes = 32 << 20
@@ -31,30 +38,56 @@ const (
 )
 
 // Serve runs a checker until it is told to stop, and gives the exit status for main. Where the process was launched by
-// Retrial, it serves Retrial; where ListenVariable is set, it listens there; otherwise it says how it is meant to run.
+// Retrial, it serves Retrial; where ListenVariable is set, it listens there; where AttachVariable is, it attaches to the server
+// there, again whenever it is cut off; otherwise it says how it is meant to run.
 // It writes nothing to stdout but the handshake, and what goes wrong to stderr.
 func Serve(c Checker) int {
 	if err := check(c.Describe()); err != nil {
 		fmt.Fprintln(os.Stderr, "retrial: this checker's description is not usable:", err)
 		return 2
 	}
-	switch address := os.Getenv(ListenVariable); {
+	address, target, name := os.Getenv(ListenVariable), os.Getenv(AttachVariable), os.Getenv(AttachNameVariable)
+	switch {
 	case os.Getenv(wire.MagicCookieKey) == wire.MagicCookieValue:
 		servePlugin(c)
 		return 0
+	case address != "" && target != "":
+		fmt.Fprintf(os.Stderr, "retrial: %s and %s exclude each other\n", ListenVariable, AttachVariable)
+		return 2
+	case (target == "") != (name == ""):
+		fmt.Fprintf(os.Stderr, "retrial: %s and %s go together\n", AttachVariable, AttachNameVariable)
+		return 2
 	case address != "":
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		if err := Listen(ctx, c, address); err != nil {
-			fmt.Fprintln(os.Stderr, "retrial:", err)
-			return 1
-		}
-		return 0
+		return untilSignal(func(ctx context.Context) error { return Listen(ctx, c, address) })
+	case target != "":
+		return untilSignal(func(ctx context.Context) error { return keepAttached(ctx, target, name, c) })
 	default:
 		d := c.Describe()
-		fmt.Fprintf(os.Stderr, "%s %s is a checker for Retrial. Name this program as a checker's command in retrial.yaml,\nor set %s to an address for it to listen at, such as unix:/run/checker.sock or 127.0.0.1:9000.\n", d.Name, d.Version, ListenVariable)
+		fmt.Fprintf(os.Stderr, "%s %s is a checker for Retrial. Name this program as a checker's command in retrial.yaml,\nor set %s to an address for it to listen at, such as unix:/run/checker.sock or 127.0.0.1:9000,\nor %s and %s to the address of a server and a name of its own there.\n",
+			d.Name, d.Version, ListenVariable, AttachVariable, AttachNameVariable)
 		return 2
 	}
+}
+
+// untilSignal serves until the process is told to stop, and gives the exit status.
+func untilSignal(serve func(context.Context) error) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := serve(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "retrial:", err)
+		return 1
+	}
+	return 0
+}
+
+// keepAttached attaches a checker again whenever it is cut off, and says on stderr when it is attached.
+func keepAttached(ctx context.Context, target, name string, c Checker) error {
+	return Reattach(ctx, os.Stderr, func(ctx context.Context, attached func()) error {
+		return Attach(ctx, target, name, c, OnAttached(func(in *registryv1.Instance) {
+			attached()
+			fmt.Fprintf(os.Stderr, "%s is attached to %s as %s, instance %s\n", c.Describe().Name, target, name, in.GetInstanceId())
+		}))
+	})
 }
 
 func servePlugin(c Checker) {

@@ -48,6 +48,8 @@ const (
 	ConfigurationMismatch Code = "CONFIGURATION_MISMATCH"
 	// PolicyOverridden: the run was ruled by another policy than the set's own (R26).
 	PolicyOverridden Code = "POLICY_OVERRIDDEN"
+	// InstanceLost: an instance of a checker was lost, and another one was asked what it had not answered.
+	InstanceLost Code = "INSTANCE_LOST"
 	// OneVerdict: every fixture carries the same verdict (R9).
 	OneVerdict Code = "ONE_VERDICT"
 	// ReasonUnseen: the candidate gave a reason code that no fixture of the set carries (R35).
@@ -86,6 +88,7 @@ var table = []rule{
 	{AllowlistExpired, Blocking, "%d allowlist entry expired", "%d allowlist entries expired"},
 	{AllowlistUnused, Blocking, "%d allowlist entry unused", "%d allowlist entries unused"},
 	{PolicyOverridden, Warning, "another policy than the set's own", "another policy than the set's own"},
+	{InstanceLost, Warning, "%d instance of a checker was lost", "%d instances of a checker were lost"},
 	{OneVerdict, Warning, "every fixture carries one verdict", "every fixture carries one verdict"},
 	{ReasonUnseen, Warning, "%d reason code never seen in the set", "%d reason codes never seen in the set"},
 	{ReasonUncovered, Warning, "%d declared reason code covered by no fixture", "%d declared reason codes covered by no fixture"},

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -36,9 +38,13 @@ const (
 // Host is a checker that can be asked. Safe for concurrent use.
 type Host struct {
 	conn    *grpc.ClientConn
-	process *process // nil for a dialled checker
+	process *process // nil for a checker that was not launched
+	socket  string   // of a launched checker
+	link    *link    // nil for a launched checker
 	where   string   // for messages
 	desc    *checkerv1.DescribeResponse
+	// described is how many connections there had been when the checker last said who it is.
+	described atomic.Int64
 
 	closing sync.Once
 }
@@ -46,15 +52,30 @@ type Host struct {
 // Dial reaches a checker that listens at an address of grpc-go's form, such as "unix:/run/checker.sock" or
 // "127.0.0.1:9000", and asks who it is. CodeUnavailable if it cannot be reached.
 func Dial(ctx context.Context, address string) (*Host, error) {
-	h := &Host{where: "checker at " + address}
-	if err := h.connect(ctx, address); err != nil {
+	h := &Host{where: "checker at " + address, link: &link{}}
+	if err := h.connect(ctx, address, grpc.WithContextDialer(h.link.dial)); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
 }
 
-func (h *Host) connect(ctx context.Context, target string) error {
-	conn, err := grpc.NewClient(target,
+// Over reaches a checker over a connection that is there, and asks who it is. where is for messages. Without the connection
+// the checker is lost: it is never dialled again. The connection is the host's to close, also where it fails.
+func Over(ctx context.Context, conn net.Conn, where string) (*Host, error) {
+	h := &Host{where: where, link: &link{single: true}}
+	defer func() {
+		if h.conn == nil {
+			_ = conn.Close() // nothing was said over it
+		}
+	}()
+	if err := h.connect(ctx, "passthrough:tunnel", grpc.WithContextDialer(h.link.only(conn)), grpc.WithIdleTimeout(0)); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+func (h *Host) connect(ctx context.Context, target string, opts ...grpc.DialOption) error {
+	conn, err := grpc.NewClient(target, append(opts,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceiveBytes), grpc.MaxCallSendMsgSize(maxSendBytes)),
 		grpc.WithMaxHeaderListSize(maxHeaderBytes),
@@ -62,7 +83,7 @@ func (h *Host) connect(ctx context.Context, target string) error {
 		grpc.WithReadBufferSize(64<<10), grpc.WithWriteBufferSize(64<<10),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithNoProxy(),
-	)
+	)...)
 	if err != nil {
 		return fixture.NewError(fixture.CodeInvalid, "dial", target, err)
 	}
@@ -72,9 +93,8 @@ func (h *Host) connect(ctx context.Context, target string) error {
 
 // describe asks the checker who it is, and holds what it says against the contract.
 func (h *Host) describe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
-	defer cancel()
-	d, err := checkerv1.NewCheckerServiceClient(h.conn).Describe(ctx, &checkerv1.DescribeRequest{})
+	d, err := h.ask(ctx)
+	h.described.Store(h.link.connections())
 	if err != nil {
 		return fixture.NewError(fixture.CodeUnavailable, "describe", h.where, h.explain(err))
 	}
@@ -83,6 +103,12 @@ func (h *Host) describe(ctx context.Context) error {
 	}
 	h.desc = d
 	return nil
+}
+
+func (h *Host) ask(ctx context.Context) (*checkerv1.DescribeResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	return checkerv1.NewCheckerServiceClient(h.conn).Describe(ctx, &checkerv1.DescribeRequest{})
 }
 
 // Bounds of what a checker can say about itself.
@@ -144,6 +170,9 @@ func checkDescription(d *checkerv1.DescribeResponse) error {
 	}
 	return errors.Join(errs...)
 }
+
+// String names the checker in messages.
+func (h *Host) String() string { return h.where }
 
 // Description gives what the checker says about itself.
 func (h *Host) Description() *checkerv1.DescribeResponse { return h.desc }
@@ -237,6 +266,19 @@ func statusText(err error) string {
 	}
 	return fmt.Sprintf("%s: %s", s.Code(), msg)
 }
+
+// Connect makes another connection to a launched checker, for others to speak with it over. It is the caller's to close.
+func (h *Host) Connect(ctx context.Context) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", h.socket)
+	if err != nil {
+		return nil, fixture.NewError(fixture.CodeUnavailable, "connect to", h.where, err)
+	}
+	return conn, nil
+}
+
+// Ended says how the process of a launched checker has ended by itself, or does so soon, with its last words. It is empty where
+// it runs, and where Close has killed it.
+func (h *Host) Ended(soon time.Duration) string { return h.process.postMortem(soon) }
 
 // Close lets go of the checker. A launched one is killed, and gone when Close returns.
 func (h *Host) Close() error {

@@ -73,6 +73,7 @@ func Launch(ctx context.Context, c Command) (*Host, error) {
 		err = fixture.NewError(fixture.CodeUnavailable, "launch", where, p.startError(err))
 		return nil, errors.Join(err, h.Close())
 	}
+	h.socket = addr.String()
 	// A path can have what means something else in an address: '#', '?', '%'.
 	if err := h.connect(ctx, (&url.URL{Scheme: "unix", Path: addr.String()}).String()); err != nil {
 		return nil, errors.Join(err, h.Close())

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	"github.com/retrial-dev/retrial/replayer"
+	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/checkerhost"
+)
+
+// How a checker was reached, as a decision records it.
+const (
+	launched = "launched"
+	dialled  = "dialled"
+	attached = "attached"
+)
+
+// reached is a checker that a run can ask: one host, or all instances of a name.
+type reached struct {
+	*checkerhost.Group
+	how       string
+	broughtBy []string // ascending, each once
+	closers   []func() error
+}
+
+// Close lets go of the checker. The contexts of its streams must have ended.
+func (r *reached) Close() error {
+	r.Wait()
+	errs := make([]error, len(r.closers))
+	var wg sync.WaitGroup
+	for i, c := range r.closers {
+		wg.Go(func() { errs[i] = c() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// identity says which checker gave the evidence.
+func (r *reached) identity(d replayer.Description) *gatev1.CheckerIdentity {
+	out := identityToProto(d)
+	out.Reached, out.BroughtBy, out.Instances = r.how, strings.Join(r.broughtBy, ", "), uint32(r.Instances())
+	return out
+}
+
+// alone makes a run's checker of a host of its own.
+func alone(h *checkerhost.Host, err error, how string) (*reached, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &reached{Group: checkerhost.NewGroup(checkerhost.Member{Host: h}), how: how, closers: []func() error{h.Close}}, nil
+}
+
+// together makes a run's checker of the instances of a name: those that are attached, and those that can be dialled and still
+// say of themselves what they said when they were registered. nil if the name has no instances.
+func (r *Checkers) together(ctx context.Context, name string) (*reached, error) {
+	all := r.instances.use(name)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	hosts, errs := make([]*checkerhost.Host, len(all)), make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, in := range all {
+		if hosts[i] = in.host; in.host == nil {
+			wg.Go(func() { hosts[i], errs[i] = r.redial(ctx, in) })
+		}
+	}
+	wg.Wait()
+	out := &reached{how: dialled}
+	var members []checkerhost.Member
+	for i, in := range all {
+		release := func() error { r.instances.release(in); return nil }
+		out.closers = append(out.closers, release)
+		if errs[i] != nil {
+			continue // it is not there; the others are
+		}
+		members = append(members, checkerhost.Member{ID: in.id, Host: hosts[i]})
+		if in.host != nil {
+			out.how = attached
+		} else {
+			out.closers = append(out.closers, hosts[i].Close)
+		}
+		if in.broughtBy != "" {
+			out.broughtBy = append(out.broughtBy, in.broughtBy)
+		}
+	}
+	out.Group = checkerhost.NewGroup(members...)
+	if len(members) == 0 {
+		return nil, errors.Join(append(errs, out.Close())...)
+	}
+	slices.Sort(out.broughtBy)
+	out.broughtBy = slices.Compact(out.broughtBy)
+	return out, nil
+}
+
+// redial reaches a registered instance. Where it has become another checker, its lease ends.
+func (r *Checkers) redial(ctx context.Context, in *instance) (*checkerhost.Host, error) {
+	h, err := checkerhost.Dial(ctx, in.address)
+	if err != nil {
+		return nil, err
+	}
+	if !proto.Equal(h.Description(), in.desc) {
+		r.instances.end(in)
+		return nil, errors.Join(errChanged(in), h.Close())
+	}
+	return h, nil
+}
+
+func errChanged(in *instance) error {
+	return fixture.NewError(fixture.CodePrecondition, "reach", fmt.Sprintf("%.120q", in.name),
+		fmt.Errorf("what listens at %.120q describes itself otherwise than when it was registered: its lease has ended", in.address))
+}
