@@ -87,16 +87,16 @@ func healthy(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// instances N NAME ADDRESS: waits until so many instances of a name stand in a server's registry.
+// instances N NAME ADDRESS [FLAGS…]: waits until so many instances of a name stand in a server's registry.
 func instances(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: instances N NAME ADDRESS")
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: instances N NAME ADDRESS [FLAGS…]")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		ts.Check(ts.Exec("retrial", "checkers", "list", "--server", args[2], "-q"))
+		ts.Check(ts.Exec("retrial", append([]string{"checkers", "list", "-q", "--server"}, args[2:]...)...))
 		if n := len(regexp.MustCompile(`(?m)^`+args[1]+` .* i-`).FindAllString(ts.ReadFile("stdout"), -1)); n == want {
 			return
 		}
