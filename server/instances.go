@@ -121,6 +121,9 @@ func (l *instances) add(in *instance) error {
 		if in.address != "" && in.address == other.address {
 			return fixture.NewError(fixture.CodeExists, "register", fmt.Sprintf("%.120q", in.name), fmt.Errorf("%.120q is registered already; its lease ends by itself", in.address))
 		}
+		if other.broughtBy != in.broughtBy { // who could join would get a part of the cases, and so decide
+			return fixture.NewError(fixture.CodeDenied, "admit", fmt.Sprintf("%.120q", in.name), fmt.Errorf("the instances of this name were brought by %q, and only they may add to them", other.broughtBy))
+		}
 		if err := same(in.name, other.desc, in.desc, proto.Equal(other.desc, in.desc)); err != nil {
 			return err
 		}

@@ -30,6 +30,11 @@ const (
 	// AttachVariable is the address of the server that it attaches to, and AttachNameVariable the name under which it does.
 	AttachVariable     = "RETRIAL_ATTACH"
 	AttachNameVariable = "RETRIAL_ATTACH_NAME"
+	// CAVariable is the path of the authorities of that server's certificate, as PEM; "system" stands for those that the system
+	// trusts. Without it nothing is encrypted.
+	CAVariable = "RETRIAL_CA"
+	// TokenVariable is the token that says who attaches.
+	TokenVariable = "RETRIAL_TOKEN"
 )
 
 const (
@@ -82,11 +87,19 @@ func untilSignal(serve func(context.Context) error) int {
 
 // keepAttached attaches a checker again whenever it is cut off, and says on stderr when it is attached.
 func keepAttached(ctx context.Context, target, name string, c Checker) error {
+	access := Access{CA: os.Getenv(CAVariable), Token: os.Getenv(TokenVariable), InsecureToken: wire.Local(target)}
+	if access.CA == "system" {
+		access.TLS, access.CA = true, ""
+	}
+	opts, err := access.DialOptions()
+	if err != nil {
+		return err
+	}
 	return Reattach(ctx, os.Stderr, func(ctx context.Context, attached func()) error {
 		return Attach(ctx, target, name, c, OnAttached(func(in *registryv1.Instance) {
 			attached()
 			fmt.Fprintf(os.Stderr, "%s is attached to %s as %s, instance %s\n", c.Describe().Name, target, name, in.GetInstanceId())
-		}))
+		}), WithDialOptions(opts...))
 	})
 }
 
