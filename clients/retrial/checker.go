@@ -181,6 +181,9 @@ func param[T any](c *Case, name string) T {
 	return v
 }
 
+// StubsUsed gives the calls whose stubs were asked for so far, each once: for the unit test of a checker.
+func (c *Case) StubsUsed() []string { return slices.Clone(c.used) }
+
 // NewCase makes a case for the unit test of a checker: input and stubs as JSON, parameters by name.
 func NewCase(checker Checker, input []byte, stubs map[string]string, parameters map[string]string) (*Case, error) {
 	params, err := bind(checker.Describe(), toBytes(parameters))
