@@ -26,7 +26,7 @@ type Checker interface {
 type Description struct {
 	// Name and Version are mandatory.
 	Name, Version string
-	// BuildDigest tells builds apart; empty takes the revision or the module version that is built into the program.
+	// BuildDigest tells builds apart; empty takes the digest of the program's content that the Go linker wrote into it.
 	BuildDigest string
 	// Parameters are the settings that a run can give.
 	Parameters []Parameter

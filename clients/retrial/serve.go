@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -110,11 +109,20 @@ func servePlugin(c Checker) {
 	// checker logs would be lost, and block it once a pipe is full.
 	stdout, stderr := os.Stdout, os.Stderr
 	restore := sync.OnceFunc(func() { os.Stdout, os.Stderr = stdout, stderr })
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
 		Plugins:         plugin.PluginSet{"checker": &grpcPlugin{checker: c, begin: restore}},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(opts, serverOptions()...)...)
+			s := grpc.NewServer(append(opts, serverOptions()...)...)
+			go func() {
+				<-told
+				hard := time.AfterFunc(stopTimeout, s.Stop)
+				defer hard.Stop()
+				s.GracefulStop()
+			}()
+			return s
 		},
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Error, Output: os.Stderr}),
 	})
@@ -213,30 +221,4 @@ func describe(d Description) (*checkerv1.DescribeResponse, error) {
 		out.Parameters = append(out.Parameters, &checkerv1.Parameter{Name: p.Name, Type: parameterType(p.Default), DefaultJson: value, Description: p.Description})
 	}
 	return out, nil
-}
-
-// buildDigest gives the revision, or the version of the main module, that the Go tool built into the program.
-func buildDigest() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	revision, modified := "", ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			revision = s.Value
-		case "vcs.modified":
-			if s.Value == "true" {
-				modified = "+modified"
-			}
-		}
-	}
-	switch {
-	case revision != "":
-		return revision + modified
-	case info.Main.Sum != "":
-		return info.Main.Version + " " + info.Main.Sum
-	}
-	return "" // a build without a version: there is nothing to tell it by
 }

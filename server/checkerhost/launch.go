@@ -32,6 +32,8 @@ type Command struct {
 	Dir string
 	// Env is added to the minimal environment, as NAME=value.
 	Env []string
+	// Isolated gives it no network and no sight of other processes. CodePrecondition where the platform cannot.
+	Isolated bool
 }
 
 // Launch starts a checker and asks who it is. CodeUnavailable if it does not start, with what it printed; CodeInvalid
@@ -50,7 +52,10 @@ func Launch(ctx context.Context, c Command) (*Host, error) {
 	if c.Arg0 != "" {
 		cmd.Args[0] = c.Arg0
 	}
-	p := &process{dir: dir, ended: make(chan struct{}), done: make(chan struct{})}
+	if c.Isolated && !isolates {
+		return nil, fixture.NewError(fixture.CodePrecondition, "launch", where, errors.New("this platform cannot isolate a checker"))
+	}
+	p := &process{dir: dir, isolated: c.Isolated, ended: make(chan struct{}), done: make(chan struct{})}
 	client := plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
 		Plugins:          plugin.PluginSet{},

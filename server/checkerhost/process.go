@@ -29,6 +29,8 @@ type process struct {
 	cmd *exec.Cmd
 	dir string // removed by cleanup
 
+	isolated bool
+
 	stderr, stdout tail
 	handshake      *io.PipeReader
 	outputs        sync.WaitGroup
@@ -57,7 +59,7 @@ func (p *process) Start(context.Context) error {
 		return errors.Join(err, outR.Close(), outW.Close())
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = nil, outW, errW
-	p.cmd.SysProcAttr = ownGroup()
+	p.cmd.SysProcAttr = ownGroup(p.isolated)
 
 	started := make(chan error)
 	go p.supervise(started, outR, errR)

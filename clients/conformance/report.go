@@ -1,0 +1,180 @@
+package conformance
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Level is how far a checker keeps the contract.
+type Level string
+
+// The levels, in their order.
+const (
+	// Contract: it describes itself and answers every case exactly once, whatever the batches.
+	Contract Level = "contract"
+	// Declared: what it says about itself is so.
+	Declared Level = "declared"
+	// Determinism: the same input gives the same answer, whatever is around it.
+	Determinism Level = "determinism"
+	// Behaviour: it starts, stops and logs as a process should.
+	Behaviour Level = "behaviour"
+	// Hermetic: nothing but the input decides: no network, no files, no clock.
+	Hermetic Level = "hermetic"
+)
+
+// Levels lists the levels in their order.
+func Levels() []Level { return []Level{Contract, Declared, Determinism, Behaviour, Hermetic} }
+
+// Status is how a case came out.
+type Status string
+
+// The statuses.
+const (
+	Passed     Status = "pass"
+	Failed     Status = "fail"
+	Unobserved Status = "unobserved"
+)
+
+// Result is one case.
+type Result struct {
+	// Case is its name, which does not change.
+	Case  string `json:"case"`
+	Level Level  `json:"level"`
+	// Says is what it holds, in a sentence.
+	Says   string `json:"says"`
+	Status Status `json:"status"`
+	// Message says why it failed, or why nothing was observed.
+	Message string        `json:"message,omitempty"`
+	Took    time.Duration `json:"took_ns"`
+}
+
+// Report is what a checker came to.
+type Report struct {
+	Checker string `json:"checker"`
+	Version string `json:"version"`
+	Build   string `json:"build_digest"`
+	// Reached is the highest level that is reached; empty if not even the first is.
+	Reached Level    `json:"reached"`
+	Results []Result `json:"results"`
+}
+
+// settle works out the level that is reached.
+func (r *Report) settle() {
+	r.Reached = ""
+	for _, level := range Levels() {
+		if slices.ContainsFunc(r.Results, func(x Result) bool { return x.Level == level && x.Status != Passed }) ||
+			!slices.ContainsFunc(r.Results, func(x Result) bool { return x.Level == level }) {
+			return
+		}
+		r.Reached = level
+	}
+}
+
+// Count gives how many cases of a level came out so; of all levels if it is empty.
+func (r *Report) Count(level Level, s Status) (n int) {
+	for _, x := range r.Results {
+		if (level == "" || x.Level == level) && x.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// AtLeast says whether a level is reached.
+func (r *Report) AtLeast(level Level) bool {
+	return r.Reached != "" && slices.Index(Levels(), r.Reached) >= slices.Index(Levels(), level)
+}
+
+// WriteTable writes the cases for a person: all, or those alone that did not pass.
+func (r *Report) WriteTable(w io.Writer, all bool) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, x := range r.Results {
+		if all || x.Status != Passed {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", x.Status, x.Level, x.Case, x.Says)
+			for line := range strings.Lines(x.Message) {
+				fmt.Fprintf(t, "\t\t\t  %s\n", strings.TrimRight(line, "\n"))
+			}
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, level := range Levels() {
+		if _, err := fmt.Fprintf(w, "%-12s %2d passed, %d failed, %d not observed\n", level, r.Count(level, Passed), r.Count(level, Failed), r.Count(level, Unobserved)); err != nil {
+			return err
+		}
+	}
+	reached := string(r.Reached)
+	if reached == "" {
+		reached = "none"
+	}
+	_, err := fmt.Fprintf(w, "%s %s: level reached: %s\n", r.Checker, r.Version, reached)
+	return err
+}
+
+// WriteJSON writes the report as one document.
+func (r *Report) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
+
+type junitSuites struct {
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Seconds string        `xml:"time,attr"`
+	Failure *junitMessage `xml:"failure,omitempty"`
+	Skipped *junitMessage `xml:"skipped,omitempty"`
+}
+
+type junitMessage struct {
+	Message string `xml:"message,attr"`
+}
+
+// WriteJUnit writes the report as CI systems read it: a suite for each level.
+func (r *Report) WriteJUnit(w io.Writer) error {
+	var out junitSuites
+	for _, level := range Levels() {
+		s := junitSuite{Name: string(level), Failures: r.Count(level, Failed), Skipped: r.Count(level, Unobserved)}
+		for _, x := range r.Results {
+			if x.Level != level {
+				continue
+			}
+			c := junitCase{Class: r.Checker, Name: x.Case, Seconds: fmt.Sprintf("%.3f", x.Took.Seconds())}
+			switch x.Status {
+			case Failed:
+				c.Failure = &junitMessage{x.Message}
+			case Unobserved:
+				c.Skipped = &junitMessage{x.Message}
+			}
+			s.Cases = append(s.Cases, c)
+		}
+		s.Tests = len(s.Cases)
+		out.Suites = append(out.Suites, s)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(out); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}

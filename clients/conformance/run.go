@@ -1,0 +1,162 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
+
+	"github.com/retrial-dev/retrial/server/checkerhost"
+)
+
+// Sample is a case to ask: the input of a fixture, with the values of its model calls.
+type Sample struct {
+	Name  string
+	Input []byte // canonical JSON
+	Stubs []*checkerv1.Stub
+}
+
+// Target is the checker under test.
+type Target struct {
+	// Command starts it; Address is where it listens instead. Exactly one is set.
+	Command checkerhost.Command
+	Address string
+	// Samples are cases that it can decide. Without any it is asked made-up ones, which it may refuse one by one.
+	Samples []Sample
+	// Parameters are the values of its parameters as JSON, by name; those that are not there take their defaults.
+	Parameters map[string]string
+	// Patience is how long one case of the suite may take. Zero is 30 s.
+	Patience time.Duration
+	// Progress is called before each case; may be nil.
+	Progress func(done, of int, name string)
+}
+
+// Run runs every case against a checker. The error says that it could not be started or reached at all.
+func Run(ctx context.Context, t Target) (*Report, error) {
+	if t.Patience == 0 {
+		t.Patience = 30 * time.Second
+	}
+	if len(t.Samples) == 0 {
+		t.Samples = madeUp()
+	}
+	r := &runner{t: t}
+	main, err := r.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.main = main
+	report := &Report{Checker: main.Description().GetName(), Version: main.Description().GetVersion(), Build: main.Description().GetBuildDigest()}
+	all := cases()
+	for i, c := range all {
+		if t.Progress != nil {
+			t.Progress(i, len(all), c.name)
+		}
+		report.Results = append(report.Results, r.try(ctx, c))
+		if err := ctx.Err(); err != nil {
+			return nil, errors.Join(context.Cause(ctx), r.main.Close())
+		}
+	}
+	report.settle()
+	return report, r.main.Close()
+}
+
+// madeUp are inputs that no checker needs to understand.
+func madeUp() (out []Sample) {
+	for i, in := range []string{`{}`, `{"a":1}`, `{"a":"x","b":[1,2,3],"scope":{"user_id":"u-1"}}`} {
+		out = append(out, Sample{Name: fmt.Sprint("made up ", i), Input: []byte(in)})
+	}
+	return out
+}
+
+// testCase is one case of the suite.
+type testCase struct {
+	name  string
+	level Level
+	says  string
+	fn    func(ctx context.Context, r *runner) error
+}
+
+// unobserved is an error that says why there was nothing to see.
+type unobserved struct{ why string }
+
+// Error implements error.
+func (u unobserved) Error() string { return u.why }
+
+// cases lists the whole suite in its order.
+func cases() []testCase {
+	return slices.Concat(describeCases(), streamCases(), inputCases(), stubCases(), hostileCases(), declaredCases(), determinismCases(), behaviourCases(), hermeticCases())
+}
+
+// Cases gives the names of all cases, by level.
+func Cases() map[Level][]string {
+	out := map[Level][]string{}
+	for _, c := range cases() {
+		out[c.level] = append(out[c.level], c.name)
+	}
+	return out
+}
+
+// runner runs the cases against one checker.
+type runner struct {
+	t    Target
+	main *checkerhost.Host
+}
+
+// start starts or dials another instance, with these variables on top of the environment.
+func (r *runner) start(ctx context.Context, env ...string) (*checkerhost.Host, error) {
+	if r.t.Address != "" {
+		return checkerhost.Dial(ctx, r.t.Address)
+	}
+	c := r.t.Command
+	c.Env = append(slices.Clone(c.Env), env...)
+	return checkerhost.Launch(ctx, c)
+}
+
+// launched says why the process of the checker cannot be looked at, or nil.
+func (r *runner) launched() error {
+	if r.t.Address != "" {
+		return unobserved{"the checker was dialled: its process is out of sight"}
+	}
+	return nil
+}
+
+func (r *runner) try(ctx context.Context, c testCase) Result {
+	out := Result{Case: c.name, Level: c.level, Says: c.says, Status: Passed}
+	ctx, cancel := context.WithTimeout(ctx, r.t.Patience)
+	defer cancel()
+	begun := time.Now()
+	err := r.alive(ctx)
+	if err == nil {
+		err = c.fn(ctx, r)
+	}
+	out.Took = time.Since(begun)
+	var nothing unobserved
+	switch {
+	case errors.As(err, &nothing):
+		out.Status, out.Message = Unobserved, nothing.why
+	case err != nil:
+		out.Status, out.Message = Failed, err.Error()
+	}
+	return out
+}
+
+// alive makes sure that there is a checker to ask: one that a case has killed is started again, so that the next one is asked.
+func (r *runner) alive(ctx context.Context) error {
+	quick, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := checkerv1.NewCheckerServiceClient(r.main.Conn()).Describe(quick, &checkerv1.DescribeRequest{}); err == nil {
+		return nil
+	}
+	if err := r.main.Close(); err != nil {
+		return err
+	}
+	again, err := r.start(ctx)
+	if err != nil {
+		return fmt.Errorf("the checker is gone, and cannot be started again: %w", err)
+	}
+	r.main = again
+	return nil
+}
