@@ -195,6 +195,9 @@ func listen(ctx context.Context, r *runner) error {
 	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	select {
 	case <-ended:
+		if ctx.Err() != nil {
+			err = errors.Join(err, errors.New("it went on after SIGTERM"))
+		}
 	case <-time.After(stopTime):
 		err = errors.Join(err, fmt.Errorf("it goes on %s after SIGTERM", stopTime))
 		cancel()

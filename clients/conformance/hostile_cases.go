@@ -108,8 +108,11 @@ func afterwards(name, says string, fn func(ctx context.Context, r *runner) error
 		if err := fn(ctx, r); err != nil {
 			return err
 		}
-		if _, err := r.ask(ctx, plan{batches: chunks(r.samples(20, 1), 5)}); err != nil {
-			return fmt.Errorf("afterwards: %w", err)
+		for range 5 { // what a checker makes of it may take it a moment
+			if _, err := r.ask(ctx, plan{batches: chunks(r.samples(20, 1), 5)}); err != nil {
+				return fmt.Errorf("afterwards: %w", err)
+			}
+			time.Sleep(20 * time.Millisecond)
 		}
 		return nil
 	})
@@ -123,5 +126,12 @@ func (r *runner) giveUp(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	return ignoreEOF(s.Send(&checkerv1.CheckRequest{Cases: r.samples(n, 1)}))
+	// The second batch is in flight once the first has an answer.
+	for range 2 {
+		if err := s.Send(&checkerv1.CheckRequest{Cases: r.samples(n, 1)}); err != nil {
+			return ignoreEOF(err)
+		}
+	}
+	_, err = s.Recv()
+	return err
 }

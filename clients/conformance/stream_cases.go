@@ -51,7 +51,7 @@ func streamCases() []testCase {
 			slices.Reverse(c)
 			return plan{batches: chunks(c, 7)}
 		}),
-		asked("ids-reused", "a case id of an earlier stream is a new case", func(r *runner) plan { return plan{batches: [][]*checkerv1.Case{r.samples(5, 1)}} }),
+		contract("ids-reused", "a case id of an earlier stream is a new case", idsReused),
 		contract("streams-side-by-side", "four streams at once do not mix up their answers", sideBySide),
 		contract("streams-in-a-row", "a hundred streams one after the other are answered", func(ctx context.Context, r *runner) error {
 			for range 100 {
@@ -64,6 +64,25 @@ func streamCases() []testCase {
 		contract("order-independent", "a case is answered alike wherever it stands in a batch", orderIndependent),
 		contract("slow-reader", "a host that reads late gets every answer", slowReader),
 	}
+}
+
+// idsReused asks the same cases under each other's ids.
+func idsReused(ctx context.Context, r *runner) error {
+	n := uint64(r.some())
+	forward := r.samples(int(n), 1)
+	want, err := r.ask(ctx, plan{batches: [][]*checkerv1.Case{forward}})
+	if err != nil {
+		return err
+	}
+	var turned []*checkerv1.Case
+	for _, c := range forward {
+		turned = append(turned, &checkerv1.Case{CaseId: n + 1 - c.GetCaseId(), Input: c.GetInput(), Stubs: c.GetStubs()})
+	}
+	got, err := r.ask(ctx, plan{batches: [][]*checkerv1.Case{turned}})
+	if err != nil {
+		return err
+	}
+	return alike(want, got, func(id uint64) uint64 { return n + 1 - id }, "under the id of another")
 }
 
 func sideBySide(ctx context.Context, r *runner) error {

@@ -1,0 +1,181 @@
+//go:build linux
+
+package conformance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
+
+	"github.com/retrial-dev/retrial/clients/conformance"
+	"github.com/retrial-dev/retrial/server/checkerhost"
+)
+
+func target(mode string) conformance.Target {
+	t := conformance.Target{Command: checkerhost.Command{Argv: []string{os.Args[0], "broken", mode}, Env: []string{"GORACE=atexit_sleep_ms=0"}}, Patience: 6 * time.Second}
+	for n := range 40 {
+		s := conformance.Sample{Name: fmt.Sprint(n), Input: fmt.Appendf(nil, `{"N":%d}`, n)}
+		if n%2 == 0 {
+			s.Stubs = []*checkerv1.Stub{{Call: "kind", Value: []byte(`"x"`)}}
+		}
+		t.Samples = append(t.Samples, s)
+	}
+	return t
+}
+
+func run(t *testing.T, mode string) *conformance.Report {
+	t.Helper()
+	report, err := conformance.Run(t.Context(), target(mode))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// hermetic are the cases that ask in a process without a network.
+const hermetic = "no-network no-sockets no-children no-open-files no-files"
+
+// Every checker that is broken in one way is caught by the cases made for it, and by no other; one that is not broken passes all.
+func TestBrokenCheckersAreCaught(t *testing.T) {
+	t.Parallel()
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 12) // they mostly wait
+	for mode, want := range map[string]string{
+		"nothing":            "",
+		"word-twice":         "describe-words",
+		"slow-describe":      "describe-quick",
+		"no-build":           "declared-build",
+		"few-words":          "declared-some declared-reasons",
+		"silent-stubs":       "declared-stubs",
+		"parameter-ignored":  "declared-parameters",
+		"other-default":      "declared-defaults",
+		"undeclared-verdict": "declared-verdicts",
+		"undeclared-reason":  "declared-reasons",
+		"twice-when-many":    "batch-of-2048",
+		"loses-when-many":    "batch-of-2048",
+		"waits-for-close":    "answers-before-close one-at-a-time half-read cancel cancel-often",
+		"ids-53":             "ids-large",
+		"remembers-ids":      "declared-parameters ids-reused stub-missing",
+		"small-inputs":       "input-1-mib",
+		"dies-on-empty":      "input-empty",
+		"takes-arrays":       "input-array",
+		"no-message":         "input-no-json input-empty input-array input-text",
+		"default-stub":       "stub-missing",
+		"all-stubs-used":     "stub-beside",
+		"leaks-stubs":        "stub-other-case",
+		"open-optional":      "open-missing",
+		"any-parameter":      "open-unknown-parameter",
+		"any-type":           "open-wrong-type",
+		"dies-on-cancel":     "cancel cancel-often deadline half-read",
+		"by-position":        "order-independent streams-side-by-side again-shuffled again-one-by-one again-at-once",
+		"by-id":              "ids-reused again-other-ids again-in-one-stream",
+		"by-zone":            "other-time-zone",
+		"by-locale":          "other-locale",
+		"by-seed":            "other-hash-seed other-hash-seed-fixed",
+		"by-processors":      "one-processor",
+		"by-variable":        "other-variables",
+		"by-network":         hermetic,
+		"prints":             "stdout-handshake",
+		"ignores-sigterm":    "stop stop-under-way listen",
+		"fails-on-sigterm":   "stop stop-under-way",
+		"dies-on-interrupt":  "interrupt",
+		"by-hand-fine":       "by-hand",
+		"by-hand-waits":      "by-hand",
+		"never-listens":      "listen",
+		"opens-socket":       "no-sockets",
+		"has-child":          "no-children",
+		"leaves-daemon":      "no-children nothing-left",
+		"leaves-file":        "no-files",
+		"writes-file":        "no-open-files no-files",
+	} {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			begun := time.Now()
+			report, err := conformance.Run(t.Context(), target(mode))
+			t.Logf("%s took %s", mode, time.Since(begun).Round(time.Millisecond))
+			if err != nil {
+				t.Errorf("%s: %v", mode, err)
+				return
+			}
+			var got, unseen []string
+			for _, r := range report.Results {
+				switch r.Status {
+				case conformance.Failed:
+					got = append(got, r.Case)
+				case conformance.Unobserved:
+					unseen = append(unseen, r.Case+": "+r.Message)
+				}
+			}
+			expected := strings.Fields(want)
+			slices.Sort(got)
+			slices.Sort(expected)
+			if !slices.Equal(got, expected) {
+				var table bytes.Buffer
+				_ = report.WriteTable(&table, false)
+				t.Errorf("%s: caught by %q, want %q\n%s", mode, got, expected, &table)
+			}
+			if mode == "nothing" && (len(unseen) > 0 || report.Reached != conformance.Hermetic) {
+				t.Errorf("not observed: %q; reached %q", unseen, report.Reached)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// The level is the highest of which every case, and every case before it, has passed.
+func TestLevelReached(t *testing.T) {
+	t.Parallel()
+	report := run(t, "by-zone")
+	if report.Reached != conformance.Declared || !report.AtLeast(conformance.Contract) || report.AtLeast(conformance.Determinism) {
+		t.Errorf("reached %q", report.Reached)
+	}
+	var table, doc, junit bytes.Buffer
+	if err := report.WriteTable(&table, false); err != nil || !strings.HasSuffix(table.String(), "broken 1: level reached: declared\n") {
+		t.Errorf("%v\n%s", err, &table)
+	}
+	if err := report.WriteJSON(&doc); err != nil || !json.Valid(doc.Bytes()) {
+		t.Errorf("%v\n%s", err, &doc)
+	}
+	var suites struct {
+		Suite []struct {
+			Name     string `xml:"name,attr"`
+			Failures int    `xml:"failures,attr"`
+		} `xml:"testsuite"`
+	}
+	if err := report.WriteJUnit(&junit); err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(junit.Bytes(), &suites); err != nil || len(suites.Suite) != 5 || suites.Suite[2].Name != "determinism" || suites.Suite[2].Failures != 1 {
+		t.Errorf("%v, %+v", err, suites)
+	}
+}
+
+// There are as many cases as are promised, each with a name of its own.
+func TestCasesHaveNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, level := range conformance.Levels() {
+		names := conformance.Cases()[level]
+		if len(names) < 5 {
+			t.Errorf("level %s has %d cases", level, len(names))
+		}
+		for _, n := range names {
+			if seen[n] {
+				t.Errorf("%s stands there twice", n)
+			}
+			seen[n] = true
+		}
+	}
+	if len(seen) < 60 {
+		t.Errorf("%d cases", len(seen))
+	}
+}
