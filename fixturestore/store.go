@@ -99,9 +99,9 @@ func (s *Store) open(o Options) (err error) {
 	}
 	db.AllocSize = 32 << 10
 	s.db = db
-	steps := []func() error{s.check}
+	steps := []func() error{s.pages, s.check}
 	if !o.ReadOnly {
-		steps = []func() error{s.upgrade, s.check, s.sweep}
+		steps = []func() error{s.pages, s.upgrade, s.check, s.sweep}
 	}
 	if !o.IgnoreCheckpoint {
 		steps = append(steps, func() error { return s.checkHistory(o) }, s.witness)
@@ -113,6 +113,8 @@ func (s *Store) open(o Options) (err error) {
 	}
 	return nil
 }
+
+func (s *Store) pages() error { return checkPages(s.path) }
 
 // check reads what every file has.
 func (s *Store) check() error {
