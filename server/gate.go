@@ -108,6 +108,9 @@ func (g *gates) sets(named []string) ([]string, error) {
 			out = append(out, v.Set)
 		}
 		if len(page) < setsPage {
+			if err := g.store.CheckSets(out); err != nil {
+				return nil, err
+			}
 			break
 		}
 	}
