@@ -101,7 +101,7 @@ func (s *Store) open(o Options) (err error) {
 	s.db = db
 	steps := []func() error{s.pages, s.check}
 	if !o.ReadOnly {
-		steps = []func() error{s.pages, s.upgrade, s.check, s.sweep}
+		steps = []func() error{s.pages, s.upgrade, s.check, s.sweep, s.sweepCheckpoints}
 	}
 	if !o.IgnoreCheckpoint {
 		steps = append(steps, func() error { return s.checkHistory(o) }, s.witness)
