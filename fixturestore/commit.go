@@ -368,7 +368,7 @@ func (c *Commit) publish() error {
 	if err == nil {
 		return c.s.witness()
 	}
-	if fixture.CodeOf(err) != fixture.CodeUnknown {
+	if !maybeWritten(err) {
 		return err
 	}
 	// A commit that failed may be durable all the same: what stands in the file decides.

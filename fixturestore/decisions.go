@@ -119,7 +119,7 @@ func (s *Store) EndReplay(seq uint64, decision []byte, failure string, at time.T
 	if err == nil {
 		return s.witness()
 	}
-	if fixture.CodeOf(err) != fixture.CodeUnknown {
+	if !maybeWritten(err) {
 		return err
 	}
 	// A commit that failed may be durable all the same: what stands in the file decides.
