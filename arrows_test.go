@@ -34,6 +34,7 @@ var arrows = []arrow{
 	{"server", []string{"gen", "replayer", "fixturestore", "stub", "server"}, nil},
 	{"clients/retrial", []string{"gen", "replayer/fixture", "fixturestore/checkpoint", "server/wire"}, nil},
 	{"clients/*", []string{"gen", "replayer", "fixturestore", "stub", "server", "clients"}, nil},
+	{"internal/campaign", nil, []string{}},
 	{"examples/*", []string{"replayer/fixture", "stub", "clients/retrial", "clients/checkers", "gen", "server/wire"}, nil},
 	{".", []string{"gen", "replayer", "fixturestore", "stub", "server", "clients"}, nil},
 }

@@ -88,7 +88,11 @@ func (s *Store) Approve(set string, n uint64, a Approval) error {
 		if err != nil {
 			return err
 		}
-		switch top := newestNumber(tx, set); {
+		top, err := newestNumber(tx, set)
+		if err != nil {
+			return err
+		}
+		switch {
 		case top != n:
 			return refuse(fixture.CodePrecondition, "version %d is the newest", top)
 		case v.Approval != nil:
@@ -126,6 +130,9 @@ func readApproval(tx *bolt.Tx, set string, n uint64) (*Approval, error) {
 	key := versionKey(set, n)
 	value := tx.Bucket(bucketApprovals).Get(key)
 	if value == nil {
+		if logged(tx, KindApproval, versionSubject(set, n)) {
+			return nil, corrupt("approval of "+versionName(set, n), errMissing)
+		}
 		return nil, nil
 	}
 	record, err := unseal(bucketApprovals, key, value)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -140,10 +141,30 @@ func Adopt(path string, o Options) (checkpoint.Checkpoint, error) {
 	return c, errors.Join(err, s.Close())
 }
 
+// newSuffix stands in the name of a checkpoint that is being written.
+const newSuffix = ".new-"
+
+// sweepCheckpoints removes checkpoints that were being written when a process was killed. The store must be locked.
+func (s *Store) sweepCheckpoints() error {
+	dir, name := filepath.Split(s.path)
+	entries, err := os.ReadDir(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name+CheckpointSuffix+newSuffix) {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // replaceFile writes a file beside the old one, and puts it in its place once its content is durable. After a power cut either
 // is there, whole: an older checkpoint holds as well, since the log extends it.
 func replaceFile(path string, b []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+newSuffix+"*")
 	if err != nil {
 		return err
 	}

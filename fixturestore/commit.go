@@ -134,7 +134,11 @@ func (d Draft) validate() error {
 }
 
 func checkParent(tx *bolt.Tx, set string, parent uint64) error {
-	if n := newestNumber(tx, set); n != parent {
+	n, err := newestNumber(tx, set)
+	if err != nil {
+		return err
+	}
+	if n != parent {
 		return fixture.NewError(fixture.CodeConflict, "commit to", fmt.Sprintf("%q", set), fmt.Errorf("its newest version is %d, not %d: read it and try again", n, parent))
 	}
 	return nil
@@ -364,7 +368,7 @@ func (c *Commit) publish() error {
 	if err == nil {
 		return c.s.witness()
 	}
-	if fixture.CodeOf(err) != fixture.CodeUnknown {
+	if !maybeWritten(err) {
 		return err
 	}
 	// A commit that failed may be durable all the same: what stands in the file decides.

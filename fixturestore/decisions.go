@@ -80,7 +80,11 @@ func (s *Store) BeginReplay(r Replay) (uint64, error) {
 			return err
 		}
 		if r.Release != "" {
-			if err := tx.Bucket(bucketReleases).Put(append(releasePrefix(r.Release, r.Set), number(seq)...), nil); err != nil {
+			prefix := releasePrefix(r.Release, r.Set)
+			if err := tx.Bucket(bucketIDs).Put(prefix, number(seq)); err != nil {
+				return err
+			}
+			if err := tx.Bucket(bucketReleases).Put(append(bytes.Clone(prefix), number(seq)...), nil); err != nil {
 				return err
 			}
 		}
@@ -115,7 +119,7 @@ func (s *Store) EndReplay(seq uint64, decision []byte, failure string, at time.T
 	if err == nil {
 		return s.witness()
 	}
-	if fixture.CodeOf(err) != fixture.CodeUnknown {
+	if !maybeWritten(err) {
 		return err
 	}
 	// A commit that failed may be durable all the same: what stands in the file decides.
@@ -150,6 +154,15 @@ func readReplay(tx *bolt.Tx, seq uint64) (*Replay, error) {
 	return r, nil
 }
 
+// indexedReplay is readReplay for a record that an index leads to: that it is not there is damage.
+func indexedReplay(tx *bolt.Tx, seq uint64) (*Replay, error) {
+	r, err := readReplay(tx, seq)
+	if fixture.CodeOf(err) == fixture.CodeNotFound {
+		err = corrupt(fmt.Sprintf("replay record %d", seq), errors.New("missing, and an index leads to it"))
+	}
+	return r, err
+}
+
 // Replay gives one record. CodeNotFound if there is none.
 func (s *Store) Replay(seq uint64) (r *Replay, err error) {
 	err = s.view(func(tx *bolt.Tx) (err error) {
@@ -166,7 +179,7 @@ func (s *Store) ReplayByID(id string) (r *Replay, err error) {
 		if len(seq) != 8 {
 			return fixture.NewError(fixture.CodeNotFound, "find replay", fmt.Sprintf("%.80q", id), errors.New("there is no such replay"))
 		}
-		if r, err = readReplay(tx, binary.BigEndian.Uint64(seq)); err == nil && r.ID != id {
+		if r, err = indexedReplay(tx, binary.BigEndian.Uint64(seq)); err == nil && r.ID != id {
 			err = corrupt(fmt.Sprintf("index of replay %q", id), fmt.Errorf("it points to replay %q", r.ID))
 		}
 		return err
@@ -179,11 +192,16 @@ func (s *Store) ReplayAt(release, set string, at time.Time) (r *Replay, err erro
 	prefix := releasePrefix(release, set)
 	err = s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketReleases).Cursor()
-		for k := lastOf(c, prefix); k != nil; k, _ = c.Prev() {
+		k := lastOf(c, prefix)
+		// A damaged page can hide the newest key, so that an older pass would stand in for it.
+		if newest := tx.Bucket(bucketIDs).Get(prefix); newest != nil && !bytes.Equal(append(bytes.Clone(prefix), newest...), k) {
+			return corrupt(fmt.Sprintf("index of release %q", release), fmt.Errorf("it ends with %x, and replay %x is the newest", k, newest))
+		}
+		for ; k != nil; k, _ = c.Prev() {
 			if len(k) != len(prefix)+8 || !bytes.HasPrefix(k, prefix) {
 				return nil
 			}
-			got, err := readReplay(tx, binary.BigEndian.Uint64(k[len(prefix):]))
+			got, err := indexedReplay(tx, binary.BigEndian.Uint64(k[len(prefix):]))
 			if err != nil {
 				return err
 			}
@@ -229,7 +247,7 @@ func (s *Store) Replays(set, release string, before uint64, limit int) (out []*R
 		}
 		for ; k != nil && len(out) < limit; k, _ = c.Prev() {
 			if len(k) != 8 {
-				return corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", k))
+				return corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", clip(k)))
 			}
 			r, err := readReplay(tx, binary.BigEndian.Uint64(k))
 			if err != nil {

@@ -161,3 +161,11 @@ func RewriteLog(t testing.TB, s *Store, old, edited string) {
 		t.Fatal(err)
 	}
 }
+
+// Edit changes a bucket behind the store's back.
+func Edit(t testing.TB, s *Store, bucket string, change func(*bolt.Bucket) error) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error { return change(tx.Bucket([]byte(bucket))) }); err != nil {
+		t.Fatal(err)
+	}
+}

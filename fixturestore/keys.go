@@ -48,7 +48,7 @@ func (s *Store) ReplayByKey(by, key string) (r *Replay, err error) {
 		if err != nil {
 			return corrupt(fmt.Sprintf("idempotency key %.80q", key), err)
 		}
-		if r, err = readReplay(tx, found.Seq); err == nil && (r.Key != key || r.SubmittedBy != by) {
+		if r, err = indexedReplay(tx, found.Seq); err == nil && (r.Key != key || r.SubmittedBy != by) {
 			err = corrupt(fmt.Sprintf("idempotency key %.80q", key), fmt.Errorf("it points to replay %s, which has another", r.ID))
 		}
 		return err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -67,6 +68,13 @@ func subjectKey(kind Kind, subject string) []byte {
 	return append(append([]byte(kind), 0), subject...)
 }
 
+// logged says whether the log has an entry about a subject.
+func logged(tx *bolt.Tx, kind Kind, subject string) bool {
+	return tx.Bucket(bucketLogSubjects).Get(subjectKey(kind, subject)) != nil
+}
+
+var errMissing = errors.New("missing, and the log has an entry about it")
+
 func logSize(tx *bolt.Tx) uint64 {
 	if k := lastKey(tx, bucketLog); len(k) == 8 {
 		return binary.BigEndian.Uint64(k) + 1
@@ -95,6 +103,26 @@ func treeAt(tx *bolt.Tx, n uint64) (tlog.Tree, error) {
 		return tlog.Tree{}, corrupt("log", err)
 	}
 	return tlog.Tree{N: int64(n), Hash: root}, nil
+}
+
+// provenTree is treeAt, held against the log as it is: of a damaged hash no proof is made.
+func provenTree(tx *bolt.Tx, n uint64) (tlog.Tree, error) {
+	then, err := treeAt(tx, n)
+	if err != nil || n == logSize(tx) {
+		return then, err
+	}
+	now, err := treeAt(tx, logSize(tx))
+	if err != nil {
+		return then, err
+	}
+	proof, err := tlog.ProveTree(now.N, then.N, storedHashes(tx))
+	if err == nil {
+		err = tlog.CheckTree(proof, now.N, now.Hash, then.N, then.Hash)
+	}
+	if err != nil {
+		return then, corrupt("log", err)
+	}
+	return then, nil
 }
 
 // Tree gives the size and the root of the log.
@@ -176,6 +204,31 @@ func (s *Store) CheckLogged(v *Version) error {
 	return s.checkLogged(KindApproval, subject, fixture.DigestOf(record).String())
 }
 
+// CheckSets holds the names of all sets against the log. CodeCorrupt if it has entries about another: a damaged page can hide a
+// set.
+func (s *Store) CheckSets(all []string) error {
+	known := make(map[string]bool, len(all))
+	for _, set := range all {
+		known[set] = true
+	}
+	return s.view(func(tx *bolt.Tx) error {
+		prefix := subjectKey(KindVersion, "")
+		c := tx.Bucket(bucketLogSubjects).Cursor()
+		for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); {
+			set, _, _ := strings.Cut(string(k[len(prefix):]), "@")
+			if !known[set] {
+				return corrupt(fmt.Sprintf("set %.140q", set), errMissing)
+			}
+			next, _ := c.Seek(subjectKey(KindVersion, set+"A")) // behind all of "set@…"
+			if next != nil && bytes.Compare(next, k) <= 0 {
+				return corrupt("bucket \"logsubjects\"", errors.New("its keys are out of order"))
+			}
+			k = next
+		}
+		return nil
+	})
+}
+
 // CheckReplayLogged is CheckLogged for a replay that has ended.
 func (s *Store) CheckReplayLogged(r *Replay) error {
 	return s.checkLogged(KindDecision, r.ID, fixture.DigestOf(r.Record).String())
@@ -214,7 +267,14 @@ func (s *Store) InclusionProof(index, size uint64) (e *LogEntry, at uint64, proo
 		if e, err = readEntry(tx, index); err != nil {
 			return err
 		}
-		if proof, err = tlog.ProveRecord(int64(at), int64(index), storedHashes(tx)); err != nil {
+		root, err := provenTree(tx, at)
+		if err != nil {
+			return err
+		}
+		if proof, err = tlog.ProveRecord(int64(at), int64(index), storedHashes(tx)); err == nil {
+			err = tlog.CheckRecord(proof, root.N, root.Hash, int64(index), tlog.RecordHash(e.Leaf))
+		}
+		if err != nil {
 			return corrupt("log", err)
 		}
 		return nil
@@ -229,7 +289,15 @@ func (s *Store) ConsistencyProof(old, size uint64) (proof tlog.TreeProof, err er
 		if n := logSize(tx); old == 0 || old > size || size > n {
 			return fixture.NewError(fixture.CodeInvalid, "prove that the log of", fmt.Sprintf("%d entries extends that of %d", size, old), fmt.Errorf("the log has %d entries", n))
 		}
-		if proof, err = tlog.ProveTree(int64(size), int64(old), storedHashes(tx)); err != nil {
+		before, beforeErr := provenTree(tx, old)
+		after, afterErr := provenTree(tx, size)
+		if err := errors.Join(beforeErr, afterErr); err != nil {
+			return err
+		}
+		if proof, err = tlog.ProveTree(int64(size), int64(old), storedHashes(tx)); err == nil {
+			err = tlog.CheckTree(proof, after.N, after.Hash, before.N, before.Hash)
+		}
+		if err != nil {
 			return corrupt("log", err)
 		}
 		return nil

@@ -378,3 +378,22 @@ func TestFourEyes(t *testing.T) {
 		t.Errorf("going back needs %q", v.ApprovalNeeded)
 	}
 }
+
+// A checkpoint that was being written when its process was killed does not stay for ever.
+func TestUnwrittenCheckpointIsSwept(t *testing.T) {
+	path, o := filepath.Join(t.TempDir(), "retrial.db"), signed(t)
+	mustClose(t, mustOpen(t, path, o))
+	cut, other := path+fixturestore.CheckpointSuffix+".new-1", path+".other"
+	for _, file := range []string{cut, other} {
+		if err := os.WriteFile(file, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, mustOpen(t, path, o))
+	if _, err := os.Stat(cut); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+}

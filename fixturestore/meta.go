@@ -39,17 +39,9 @@ func checkMetaOnce(path string) error {
 		return err
 	}
 	defer f.Close()
-	first, err := readMeta(f, 0)
+	newest, err := newestMeta(f)
 	if err != nil {
-		return corrupt("first meta page", err)
-	}
-	second, err := readMeta(f, int64(first.pageSize))
-	if err != nil {
-		return corrupt("second meta page", err)
-	}
-	newest := first
-	if second.txid > first.txid {
-		newest = second
+		return err
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -61,9 +53,26 @@ func checkMetaOnce(path string) error {
 	return nil
 }
 
+// newestMeta reads both meta pages, and gives the one of the last transaction.
+func newestMeta(f io.ReaderAt) (meta, error) {
+	first, err := readMeta(f, 0)
+	if err != nil {
+		return meta{}, corrupt("first meta page", err)
+	}
+	second, err := readMeta(f, int64(first.pageSize))
+	if err != nil {
+		return meta{}, corrupt("second meta page", err)
+	}
+	if second.txid > first.txid {
+		return second, nil
+	}
+	return first, nil
+}
+
 type meta struct {
-	pageSize   uint32
-	high, txid uint64
+	pageSize       uint32
+	root, freelist uint64
+	high, txid     uint64
 }
 
 func readMeta(f io.ReaderAt, at int64) (meta, error) {
@@ -82,5 +91,5 @@ func readMeta(f io.ReaderAt, at int64) (meta, error) {
 	if le.Uint64(b[metaSum:]) != h.Sum64() {
 		return meta{}, errors.New("it does not match its checksum")
 	}
-	return meta{le.Uint32(b[metaPageSize:]), le.Uint64(b[metaHigh:]), le.Uint64(b[metaTxID:])}, nil
+	return meta{le.Uint32(b[metaPageSize:]), le.Uint64(b[metaRoot:]), le.Uint64(b[metaFreelist:]), le.Uint64(b[metaHigh:]), le.Uint64(b[metaTxID:])}, nil
 }

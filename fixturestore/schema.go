@@ -25,7 +25,7 @@ var (
 	bucketStaging   = []byte("staging")   // first sequence of a block → last, while a commit is being written
 	bucketDecisions = []byte("decisions") // sequence → sealed JSON of Replay
 	bucketReleases  = []byte("releases")  // release 0x00 set 0x00 sequence → nothing
-	bucketIDs       = []byte("ids")       // id of a replay → its sequence
+	bucketIDs       = []byte("ids")       // id of a replay, or release 0x00 set 0x00 → its sequence, that of the newest
 	bucketKeys      = []byte("keys")      // who 0x00 idempotency key → sealed JSON of keyRecord
 	bucketApprovals = []byte("approvals") // set 0x00 number → sealed JSON of Approval
 	bucketWaivers   = []byte("waivers")   // sequence → sealed JSON of Waiver
@@ -80,6 +80,9 @@ func recordSum(bucket, key, record []byte) fixture.Digest {
 	b = append(append(b, key...), 0)
 	return fixture.DigestOf(append(b, record...))
 }
+
+// clip cuts a key to what fits a message: the key of a damaged page can be as long as the memory.
+func clip(k []byte) []byte { return k[:min(len(k), 80)] }
 
 // lastKey gives the greatest key of a bucket, or nil.
 func lastKey(tx *bolt.Tx, bucket []byte) []byte {

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -99,9 +101,9 @@ func (s *Store) open(o Options) (err error) {
 	}
 	db.AllocSize = 32 << 10
 	s.db = db
-	steps := []func() error{s.check}
+	steps := []func() error{s.pages, s.check}
 	if !o.ReadOnly {
-		steps = []func() error{s.upgrade, s.check, s.sweep}
+		steps = []func() error{s.pages, s.upgrade, s.check, s.sweep, s.sweepCheckpoints}
 	}
 	if !o.IgnoreCheckpoint {
 		steps = append(steps, func() error { return s.checkHistory(o) }, s.witness)
@@ -113,6 +115,8 @@ func (s *Store) open(o Options) (err error) {
 	}
 	return nil
 }
+
+func (s *Store) pages() error { return checkPages(s.path) }
 
 // check reads what every file has.
 func (s *Store) check() error {
@@ -206,9 +210,35 @@ func (s *Store) write(fn func(tx *bolt.Tx) error) error {
 	return s.witness()
 }
 
+// update gives CodeUnavailable where the file system refuses, such as on a full disk. The store goes on: once there is space
+// again, so does writing.
 func (s *Store) update(fn func(tx *bolt.Tx) error) (err error) {
 	defer faults(s.path, &err)()
-	return s.db.Update(fn)
+	return refused(s.db.Update(fn))
+}
+
+// refused tells an error of the file system from one of the domain, which has a code.
+func refused(err error) error {
+	if err == nil || fixture.CodeOf(err) != fixture.CodeUnknown {
+		return err
+	}
+	var cause error
+	var n syscall.Errno
+	if text := err.Error(); errors.As(err, &n) {
+		cause = n
+	} else if strings.HasPrefix(text, "file resize error: ") || strings.HasPrefix(text, "file sync error: ") { // bbolt does not wrap these
+		cause = errors.New(text[strings.LastIndex(text, ": ")+2:])
+	}
+	if cause == nil {
+		return err
+	}
+	return fixture.NewError(fixture.CodeUnavailable, "write", "the store", cause)
+}
+
+// maybeWritten says whether a failed write may be durable all the same.
+func maybeWritten(err error) bool {
+	code := fixture.CodeOf(err)
+	return code == fixture.CodeUnknown || code == fixture.CodeUnavailable
 }
 
 // faults turns a memory fault or a panic of the calling goroutine into a CodeCorrupt error.

@@ -41,7 +41,7 @@ func logVersions(tx *bolt.Tx) error {
 	return tx.Bucket(bucketVersions).ForEach(func(k, value []byte) error {
 		set, n, ok := splitVersionKey(k)
 		if !ok {
-			return corrupt("bucket \"versions\"", fmt.Errorf("malformed key %q", k))
+			return corrupt("bucket \"versions\"", fmt.Errorf("malformed key %q", clip(k)))
 		}
 		record, err := unseal(bucketVersions, k, value)
 		if err != nil {
@@ -73,7 +73,7 @@ func logTags(tx *bolt.Tx) error {
 func logReplays(tx *bolt.Tx) error {
 	return tx.Bucket(bucketDecisions).ForEach(func(k, value []byte) error {
 		if len(k) != 8 {
-			return corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", k))
+			return corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", clip(k)))
 		}
 		seq := binary.BigEndian.Uint64(k)
 		r, err := readReplay(tx, seq)

@@ -60,7 +60,7 @@ func (v *verifier) versions() error {
 		}
 		set, n, ok := splitVersionKey(k)
 		if !ok {
-			if err := v.report(corrupt("bucket \"versions\"", fmt.Errorf("malformed key %q", k))); err != nil {
+			if err := v.report(corrupt("bucket \"versions\"", fmt.Errorf("malformed key %q", clip(k)))); err != nil {
 				return err
 			}
 			continue
@@ -69,12 +69,12 @@ func (v *verifier) versions() error {
 			v.sum.Sets++
 			last, next = set, 1
 		}
-		for ; next < n; next++ {
-			if err := v.report(corrupt(versionName(set, next), errors.New("missing"))); err != nil {
+		if next < n { // one report, however far away a damaged key is
+			if err := v.report(corrupt(versionName(set, next), fmt.Errorf("missing, and all up to version %d", n-1))); err != nil {
 				return err
 			}
 		}
-		next++
+		next = n + 1
 		v.sum.Versions++
 		if err := v.report(v.version(set, n)); err != nil {
 			return err
@@ -158,17 +158,49 @@ func (v *verifier) decisions() error {
 	if err != nil {
 		return err
 	}
+	next := uint64(1)
 	for _, k := range keys {
 		v.sum.Decisions++
-		err := corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", k))
+		err := corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", clip(k)))
 		if len(k) == 8 {
-			_, err = v.s.Replay(binary.BigEndian.Uint64(k))
+			seq := binary.BigEndian.Uint64(k)
+			err = v.replay(seq)
+			if seq != next {
+				err = errors.Join(corrupt(fmt.Sprintf("replay record %d", next), errors.New("missing")), err)
+			}
+			next = seq + 1
 		}
 		if err := v.report(err); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// replay reads a record, and holds the indexes against it.
+func (v *verifier) replay(seq uint64) error {
+	r, err := v.s.Replay(seq)
+	if err != nil {
+		return err
+	}
+	if _, err := v.s.ReplayByID(r.ID); err != nil {
+		return corrupt("index of replay "+r.ID, err)
+	}
+	if r.Key != "" {
+		if got, err := v.s.ReplayByKey(r.SubmittedBy, r.Key); err != nil || got == nil || got.Seq != seq {
+			return corrupt(fmt.Sprintf("idempotency key %.80q", r.Key), errors.Join(err, fmt.Errorf("it does not lead to replay %s", r.ID)))
+		}
+	}
+	if r.Release == "" {
+		return nil
+	}
+	return v.s.view(func(tx *bolt.Tx) error {
+		want := append(releasePrefix(r.Release, r.Set), number(seq)...)
+		if k, _ := tx.Bucket(bucketReleases).Cursor().Seek(want); !bytes.Equal(k, want) {
+			return corrupt(fmt.Sprintf("index of release %q", r.Release), fmt.Errorf("it lacks replay %s", r.ID))
+		}
+		return nil
+	})
 }
 
 func (v *verifier) waivers() error {
@@ -185,7 +217,7 @@ func (v *verifier) indexes() error {
 	}
 	for _, k := range keys {
 		release, set, seq, ok := splitReleaseKey(k)
-		err := corrupt("bucket \"releases\"", fmt.Errorf("malformed key %q", k))
+		err := corrupt("bucket \"releases\"", fmt.Errorf("malformed key %q", clip(k)))
 		if ok {
 			var r *Replay
 			if r, err = v.s.Replay(seq); err == nil && (r.Release != release || r.Set != set) {
@@ -215,6 +247,9 @@ func (v *verifier) indexes() error {
 func (v *verifier) keys(bucket []byte) (out [][]byte, err error) {
 	err = v.s.view(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucket).ForEach(func(k, _ []byte) error {
+			if len(k) > bolt.MaxKeySize {
+				return corrupt(fmt.Sprintf("bucket %q", bucket), fmt.Errorf("a key has %d bytes", len(k)))
+			}
 			out = append(out, bytes.Clone(k))
 			return nil
 		})

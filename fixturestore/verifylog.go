@@ -1,9 +1,12 @@
 package fixturestore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
@@ -92,6 +95,11 @@ func (v *verifier) leaves() (map[string]*LogEntry, error) {
 		}
 	}
 	return newest, v.report(v.s.view(func(tx *bolt.Tx) error {
+		for _, key := range slices.Sorted(maps.Keys(newest)) {
+			if e := newest[key]; !bytes.Equal(tx.Bucket(bucketLogSubjects).Get([]byte(key)), number(e.Index)) {
+				return corrupt(fmt.Sprintf("index of %s %q", e.Kind, e.Subject), fmt.Errorf("it does not lead to log entry %d", e.Index))
+			}
+		}
 		if n := tx.Bucket(bucketLogHashes).Stats().KeyN; n != len(tree) {
 			return corrupt("log", fmt.Errorf("it has %d hashes in place of %d", n, len(tree)))
 		}
@@ -133,14 +141,14 @@ func (v *verifier) logged(bucket, key []byte, kind Kind, subject func(key, recor
 func versionOf(k, _ []byte) (string, error) {
 	set, n, ok := splitVersionKey(k)
 	if !ok {
-		return "", fmt.Errorf("malformed key %q", k)
+		return "", fmt.Errorf("malformed key %q", clip(k))
 	}
 	return versionSubject(set, n), nil
 }
 
 func (v *verifier) endedReplay(k, _ []byte) (string, error) {
 	if len(k) != 8 {
-		return "", fmt.Errorf("malformed key %q", k)
+		return "", fmt.Errorf("malformed key %q", clip(k))
 	}
 	r, err := v.s.Replay(binary.BigEndian.Uint64(k))
 	if err != nil || r.State == Running {
@@ -156,5 +164,5 @@ func (v *verifier) waiverID(k, _ []byte) (string, error) {
 			return w.ID, nil
 		}
 	}
-	return "", errors.Join(err, fmt.Errorf("malformed key %q", k))
+	return "", errors.Join(err, fmt.Errorf("malformed key %q", clip(k)))
 }

@@ -115,7 +115,11 @@ func versionName(set string, n uint64) string { return fmt.Sprintf("version %d o
 // VersionAt gives the version that was the newest of its set at an instant. CodeNotFound if there was none.
 func (s *Store) VersionAt(set string, at time.Time) (v *Version, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
-		for n := newestNumber(tx, set); n > 0; n-- {
+		top, err := newestNumber(tx, set)
+		if err != nil {
+			return err
+		}
+		for n := top; n > 0; n-- {
 			if v, err = readVersion(tx, set, n); err != nil || !v.CommittedAt.After(at) {
 				return err
 			}
@@ -140,14 +144,24 @@ func (s *Store) Newest(set string) (*Version, error) {
 
 // newest gives nil where there is no such set.
 func newest(tx *bolt.Tx, set string) (*Version, error) {
-	n := newestNumber(tx, set)
-	if n == 0 {
-		return nil, nil
+	n, err := newestNumber(tx, set)
+	if err != nil || n == 0 {
+		return nil, err
 	}
 	return readVersion(tx, set, n)
 }
 
-func newestNumber(tx *bolt.Tx, set string) uint64 {
+// newestNumber gives 0 where there is no such set. A damaged page can hide the newest key, so that an older version would
+// pass for the newest: the log has the last word.
+func newestNumber(tx *bolt.Tx, set string) (uint64, error) {
+	n := lastNumber(tx, set)
+	if logged(tx, KindVersion, versionSubject(set, n+1)) {
+		return 0, corrupt(versionName(set, n+1), errMissing)
+	}
+	return n, nil
+}
+
+func lastNumber(tx *bolt.Tx, set string) uint64 {
 	c := tx.Bucket(bucketVersions).Cursor()
 	k, _ := c.Seek(append([]byte(set), 1)) // the first key behind the set's own
 	if k == nil {
@@ -173,6 +187,9 @@ func readVersion(tx *bolt.Tx, set string, n uint64) (*Version, error) {
 	key := versionKey(set, n)
 	value := tx.Bucket(bucketVersions).Get(key)
 	if value == nil {
+		if logged(tx, KindVersion, versionSubject(set, n)) {
+			return nil, corrupt(versionName(set, n), errMissing)
+		}
 		return nil, fixture.NewError(fixture.CodeNotFound, "find", versionName(set, n), errors.New("there is no such version"))
 	}
 	record, err := unseal(bucketVersions, key, value)
@@ -203,7 +220,11 @@ func (s *Store) Version(set string, n uint64) (v *Version, err error) {
 // VersionByChecksum gives the newest version of a set with this checksum. CodeNotFound if there is none.
 func (s *Store) VersionByChecksum(set, checksum string) (v *Version, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
-		for n := newestNumber(tx, set); n > 0; n-- {
+		top, err := newestNumber(tx, set)
+		if err != nil {
+			return err
+		}
+		for n := top; n > 0; n-- {
 			got, err := readVersion(tx, set, n)
 			if err != nil {
 				return err
@@ -221,7 +242,10 @@ func (s *Store) VersionByChecksum(set, checksum string) (v *Version, err error) 
 // Versions gives at most limit versions of a set, newest first, beginning with number from; 0 is the newest.
 func (s *Store) Versions(set string, from uint64, limit int) (out []*Version, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
-		top := newestNumber(tx, set)
+		top, err := newestNumber(tx, set)
+		if err != nil {
+			return err
+		}
 		if top == 0 {
 			return fixture.NewError(fixture.CodeNotFound, "find set", fmt.Sprintf("%q", set), errors.New("there is no such set"))
 		}
@@ -247,12 +271,16 @@ func (s *Store) Sets(after string, limit int) (out []*Version, err error) {
 		for k, _ := c.Seek(append([]byte(after), 1)); k != nil && len(out) < limit; {
 			set, _, ok := splitVersionKey(k)
 			if !ok {
-				return corrupt("bucket \"versions\"", fmt.Errorf("malformed key %q", k))
+				return corrupt("bucket \"versions\"", fmt.Errorf("malformed key %q", clip(k)))
 			}
 			v, err := newest(tx, set)
 			if err != nil {
 				return err
 			}
+			if v == nil || set <= after {
+				return corrupt("bucket \"versions\"", fmt.Errorf("key %q is out of order", clip(k)))
+			}
+			after = set
 			out = append(out, v)
 			k, _ = c.Seek(append([]byte(set), 1))
 		}
@@ -268,7 +296,7 @@ func readTags(tx *bolt.Tx, set string, n uint64) ([]string, error) {
 	for k, value := c.Seek(prefix); strings.HasPrefix(string(k), string(prefix)); k, value = c.Next() {
 		got, err := unseal(bucketTags, k, value)
 		if err != nil || len(got) != 8 {
-			return nil, corrupt(fmt.Sprintf("tag %q of %q", k[len(prefix):], set), errors.Join(err, errors.New("malformed")))
+			return nil, corrupt(fmt.Sprintf("tag %q of %q", clip(k[len(prefix):]), set), errors.Join(err, errors.New("malformed")))
 		}
 		if binary.BigEndian.Uint64(got) == n {
 			tags = append(tags, string(k[len(prefix):]))

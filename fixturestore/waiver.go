@@ -100,13 +100,13 @@ func waivers(tx *bolt.Tx, wanted func(*Waiver) bool) (out []*Waiver, err error) 
 		record, err := unseal(bucketWaivers, k, value)
 		w := &Waiver{}
 		if err == nil && len(k) != 8 {
-			err = fmt.Errorf("malformed key %q", k)
+			err = fmt.Errorf("malformed key %q", clip(k))
 		}
 		if err == nil {
 			err = json.Unmarshal(record, w)
 		}
 		if err != nil {
-			return nil, corrupt(fmt.Sprintf("waiver %x", k), err)
+			return nil, corrupt(fmt.Sprintf("waiver %x", clip(k)), err)
 		}
 		w.Seq = binary.BigEndian.Uint64(k)
 		if wanted(w) {

@@ -129,7 +129,7 @@ func allSets(store *fixturestore.Store) (out []string, err error) {
 			out = append(out, v.Set)
 		}
 		if len(some) < page {
-			return out, nil
+			return out, store.CheckSets(out)
 		}
 	}
 }
