@@ -112,7 +112,7 @@ func (s *Store) Approve(set string, n uint64, a Approval) error {
 			if err := tx.Bucket(bucketApprovals).Put(key, seal(bucketApprovals, key, record)); err != nil {
 				return err
 			}
-			if err := appendLog(tx, KindApproval, versionSubject(set, v.Number), record, a.At); err != nil {
+			if err := s.appendLog(tx, KindApproval, versionSubject(set, v.Number), record, a.At); err != nil {
 				return err
 			}
 			if v.Number == 1 {

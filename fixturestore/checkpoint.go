@@ -20,18 +20,66 @@ import (
 // CheckpointSuffix follows a store's path to make that of the file with its newest checkpoint.
 const CheckpointSuffix = ".checkpoint"
 
-// Checkpoint gives a signed checkpoint of the log as it is, and its size. Without a signer it gives no note.
+// Checkpoint gives the signed checkpoint of the log as it is, and its size. Without a signer it gives no note.
 func (s *Store) Checkpoint() (signed []byte, size uint64, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		size = logSize(tx)
+		if s.signer != nil {
+			signed = bytes.Clone(tx.Bucket(bucketMeta).Get(keyHead))
+		}
+		return nil
+	})
+	if err == nil && signed == nil && s.signer != nil {
+		signed, err = s.signEmpty()
+	}
+	return signed, size, err
+}
+
+// signHead signs the log as it is in this transaction: an entry that nobody signed is never there.
+func (s *Store) signHead(tx *bolt.Tx) error {
 	if s.signer == nil {
-		tree, err := s.Tree()
-		return nil, uint64(tree.N), err
+		return nil
 	}
-	if err := s.witness(); err != nil {
-		return nil, 0, err
+	tree, err := treeAt(tx, logSize(tx))
+	if err != nil {
+		return err
 	}
-	s.checkpointMu.Lock()
-	defer s.checkpointMu.Unlock()
-	return s.checkpoint, uint64(s.checkpointSize), nil
+	signed, err := checkpoint.Sign(checkpoint.Checkpoint{Origin: s.signer.Name(), Tree: tree}, s.signer)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(bucketMeta).Put(keyHead, signed)
+}
+
+// signEmpty signs a log without an entry.
+func (s *Store) signEmpty() ([]byte, error) {
+	root, err := tlog.TreeHash(0, nil)
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.Sign(checkpoint.Checkpoint{Origin: s.signer.Name(), Tree: tlog.Tree{Hash: root}}, s.signer)
+}
+
+// checkHead holds the log against the signature that it carries: all of it must be signed.
+func (s *Store) checkHead(o Options) error {
+	if o.Verifier == nil {
+		return nil
+	}
+	return s.view(func(tx *bolt.Tx) error {
+		signed := tx.Bucket(bucketMeta).Get(keyHead)
+		if signed == nil && logSize(tx) == 0 {
+			return nil
+		}
+		c, err := checkpoint.Open(bytes.Clone(signed), o.Verifier)
+		if err != nil {
+			return corrupt("signature of the log", err)
+		}
+		now, err := treeAt(tx, logSize(tx))
+		if err == nil && c.Tree != now {
+			err = corrupt("log", fmt.Errorf("it has %d entries, and the server signed %d, or others: somebody else has written it", now.N, c.Tree.N))
+		}
+		return err
+	})
 }
 
 // checkHistory holds the log against the checkpoint beside the file: a file that is older than it was restored from a
@@ -73,7 +121,7 @@ func (s *Store) CheckAgainst(tree tlog.Tree) error {
 
 // noCheckpoint admits a file without a checkpoint where it cannot have one: a new log, or no signer.
 func (s *Store) noCheckpoint(o Options) error {
-	if o.Signer == nil || s.upgraded {
+	if o.Signer == nil {
 		return nil
 	}
 	return s.view(func(tx *bolt.Tx) error {
@@ -85,22 +133,33 @@ func (s *Store) noCheckpoint(o Options) error {
 	})
 }
 
-// witness signs the log as it is, and has the file beside the store say so, durably, before anybody is told of what was
-// written.
+// witness has the file beside the store say how far the log is, before anybody is told of what was written. What cannot be
+// written there is noted, and tried again with the next write: the record and its signature are durable without it.
 func (s *Store) witness() error {
 	if s.signer == nil {
 		return nil
 	}
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
-	tree, err := s.Tree()
-	if err != nil || s.checkpoint != nil && tree.N == s.checkpointSize {
-		return err
-	}
-	signed, err := checkpoint.Sign(checkpoint.Checkpoint{Origin: s.signer.Name(), Tree: tree}, s.signer)
+	signed, size, err := s.Checkpoint()
 	if err != nil {
 		return err
 	}
+	if s.checkpoint == nil || int64(size) != s.checkpointSize {
+		s.unwitnessed = s.replaceCheckpoint(signed, int64(size))
+	}
+	return nil
+}
+
+// behind gives why the file beside the store is behind, nil if it is not.
+func (s *Store) behind() error {
+	s.checkpointMu.Lock()
+	defer s.checkpointMu.Unlock()
+	return s.unwitnessed
+}
+
+// replaceCheckpoint swaps the file beside the store for a newer one. checkpointMu is held.
+func (s *Store) replaceCheckpoint(signed []byte, size int64) error {
 	file := s.path + CheckpointSuffix
 	switch on, err := os.ReadFile(file); {
 	case errors.Is(err, fs.ErrNotExist) && s.checkpoint == nil:
@@ -109,14 +168,14 @@ func (s *Store) witness() error {
 	case !bytes.Equal(on, s.checkpoint):
 		return fixture.NewError(fixture.CodeConflict, "write", file, errors.New("somebody else has written it since this process did"))
 	}
-	err = replaceFile(file, signed)
+	err := replaceFile(file, signed)
 	if err == nil && s.checkpoint == nil {
 		err = syncDir(filepath.Dir(file)) // the first must not be lost: a log without one is refused
 	}
 	if err != nil {
 		return fixture.NewError(fixture.CodeUnavailable, "write", file, err)
 	}
-	s.checkpoint, s.checkpointSize = signed, tree.N
+	s.checkpoint, s.checkpointSize = signed, size
 	return nil
 }
 
@@ -133,7 +192,10 @@ func Adopt(path string, o Options) (checkpoint.Checkpoint, error) {
 	if err := os.Remove(path + CheckpointSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return checkpoint.Checkpoint{}, errors.Join(err, s.Close())
 	}
-	err = s.witness()
+	err = s.update(s.signHead)
+	if err == nil {
+		err = errors.Join(s.witness(), s.behind())
+	}
 	c := checkpoint.Checkpoint{}
 	if err == nil {
 		c, err = checkpoint.Read(s.checkpoint)

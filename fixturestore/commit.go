@@ -363,7 +363,7 @@ func (c *Commit) publish() error {
 		if err := tx.Bucket(bucketVersions).Put(key, seal(bucketVersions, key, record)); err != nil {
 			return err
 		}
-		return appendLog(tx, KindVersion, versionSubject(c.v.Set, c.v.Number), record, c.v.CommittedAt)
+		return c.s.appendLog(tx, KindVersion, versionSubject(c.v.Set, c.v.Number), record, c.v.CommittedAt)
 	})
 	if err == nil {
 		return c.s.witness()

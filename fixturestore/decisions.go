@@ -76,21 +76,39 @@ func (s *Store) BeginReplay(r Replay) (uint64, error) {
 		if tx.Bucket(bucketIDs).Get([]byte(r.ID)) != nil {
 			return fixture.NewError(fixture.CodeExists, "begin replay", r.ID, errors.New("there is one with this id"))
 		}
-		if err := tx.Bucket(bucketIDs).Put([]byte(r.ID), number(seq)); err != nil {
+		if err := s.beginLogged(tx, seq, r); err != nil {
 			return err
-		}
-		if r.Release != "" {
-			prefix := releasePrefix(r.Release, r.Set)
-			if err := tx.Bucket(bucketIDs).Put(prefix, number(seq)); err != nil {
-				return err
-			}
-			if err := tx.Bucket(bucketReleases).Put(append(bytes.Clone(prefix), number(seq)...), nil); err != nil {
-				return err
-			}
 		}
 		return putReplay(tx, seq, r)
 	})
 	return seq, err
+}
+
+// beginLogged indexes a replay that begins, and appends to the log that it has.
+func (s *Store) beginLogged(tx *bolt.Tx, seq uint64, r Replay) error {
+	if err := tx.Bucket(bucketIDs).Put([]byte(r.ID), number(seq)); err != nil {
+		return err
+	}
+	if r.Release != "" {
+		prefix := releasePrefix(r.Release, r.Set)
+		if err := tx.Bucket(bucketIDs).Put(prefix, number(seq)); err != nil {
+			return err
+		}
+		if err := tx.Bucket(bucketReleases).Put(append(bytes.Clone(prefix), number(seq)...), nil); err != nil {
+			return err
+		}
+	}
+	record, err := r.begun()
+	if err != nil {
+		return err
+	}
+	return s.appendEntry(tx, LogEntry{Kind: KindReplay, Subject: r.ID, Record: fixture.DigestOf(record).String(), At: r.StartedAt.UTC(), Release: r.Release, Set: r.Set, Seq: seq})
+}
+
+// begun gives the record as it was when the replay began.
+func (r Replay) begun() ([]byte, error) {
+	r.State, r.EndedAt, r.Error, r.Decision = Running, time.Time{}, "", nil
+	return json.Marshal(r)
 }
 
 // EndReplay records how a replay ended: with a decision, or with the error that kept it from one. A replay ends once.
@@ -114,7 +132,7 @@ func (s *Store) EndReplay(seq uint64, decision []byte, failure string, at time.T
 		if err != nil {
 			return err
 		}
-		return appendLog(tx, KindDecision, r.ID, record, at)
+		return s.appendLog(tx, KindDecision, r.ID, record, at)
 	})
 	if err == nil {
 		return s.witness()

@@ -169,3 +169,56 @@ func Edit(t testing.TB, s *Store, bucket string, change func(*bolt.Bucket) error
 		t.Fatal(err)
 	}
 }
+
+// HideReplay has an older replay stand for the newest of a release and set, in every index that says which is.
+func HideReplay(t testing.TB, s *Store, release, set string, newest, older uint64) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error {
+		prefix := releasePrefix(release, set)
+		if err := tx.Bucket(bucketIDs).Put(prefix, number(older)); err != nil {
+			return err
+		}
+		return tx.Bucket(bucketReleases).Delete(append(bytes.Clone(prefix), number(newest)...))
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// RemoveReplay takes the record of a replay out of the file.
+func RemoveReplay(t testing.TB, s *Store, seq uint64) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error { return tx.Bucket(bucketDecisions).Delete(number(seq)) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// RemoveSubject takes a subject out of the log's index.
+func RemoveSubject(t testing.TB, s *Store, kind Kind, subject string) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error { return tx.Bucket(bucketLogSubjects).Delete(subjectKey(kind, subject)) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// RewriteLeaf replaces a text in one leaf, and its own hash, but none above it.
+func RewriteLeaf(t testing.TB, s *Store, n uint64, old, edited string) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error {
+		leaf := bytes.ReplaceAll(bytes.Clone(tx.Bucket(bucketLog).Get(number(n))), []byte(old), []byte(edited))
+		h := tlog.RecordHash(leaf)
+		if err := tx.Bucket(bucketLogHashes).Put(number(uint64(tlog.StoredHashIndex(0, int64(n)))), h[:]); err != nil {
+			return err
+		}
+		return tx.Bucket(bucketLog).Put(number(n), leaf)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SetLayout has a file say that it has a layout.
+func SetLayout(t testing.TB, s *Store, layout string) {
+	t.Helper()
+	if err := s.update(func(tx *bolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyLayout, []byte(layout)) }); err != nil {
+		t.Fatal(err)
+	}
+}

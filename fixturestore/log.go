@@ -25,6 +25,7 @@ const (
 	KindApproval Kind = "approval"
 	KindDecision Kind = "decision" // how a replay ended, with its decision or without one
 	KindWaiver   Kind = "waiver"   // as it was granted, or revoked
+	KindReplay   Kind = "replay"   // as it began
 )
 
 // LogEntry is one leaf of the log.
@@ -37,13 +38,22 @@ type LogEntry struct {
 	// Record is SHA-256 over the stored record, as 64 hexadecimal digits.
 	Record string    `json:"record"`
 	At     time.Time `json:"at"`
-	// Leaf is what is hashed: JSON of the four fields above.
+	// Release, Set and Seq are those of a replay that began, so that no older one passes for the newest.
+	Release string `json:"release,omitempty"`
+	Set     string `json:"set,omitempty"`
+	Seq     uint64 `json:"seq,omitempty"`
+	// Leaf is what is hashed: JSON of the fields above.
 	Leaf []byte `json:"-"`
 }
 
 // appendLog appends a leaf in the transaction that writes the record.
-func appendLog(tx *bolt.Tx, kind Kind, subject string, record []byte, at time.Time) error {
-	leaf, err := json.Marshal(LogEntry{Kind: kind, Subject: subject, Record: fixture.DigestOf(record).String(), At: at.UTC()})
+func (s *Store) appendLog(tx *bolt.Tx, kind Kind, subject string, record []byte, at time.Time) error {
+	return s.appendEntry(tx, LogEntry{Kind: kind, Subject: subject, Record: fixture.DigestOf(record).String(), At: at.UTC()})
+}
+
+// appendEntry appends a leaf, and signs the log with it.
+func (s *Store) appendEntry(tx *bolt.Tx, e LogEntry) error {
+	leaf, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
@@ -61,7 +71,10 @@ func appendLog(tx *bolt.Tx, kind Kind, subject string, record []byte, at time.Ti
 	if err := tx.Bucket(bucketLog).Put(number(n), leaf); err != nil {
 		return err
 	}
-	return tx.Bucket(bucketLogSubjects).Put(subjectKey(kind, subject), number(n))
+	if err := tx.Bucket(bucketLogSubjects).Put(subjectKey(e.Kind, e.Subject), number(n)); err != nil {
+		return err
+	}
+	return s.signHead(tx)
 }
 
 func subjectKey(kind Kind, subject string) []byte {

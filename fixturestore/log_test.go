@@ -65,7 +65,7 @@ func decide(t testing.TB, s *fixturestore.Store, id string, decision string) uin
 	return seq
 }
 
-// one writes one thing of each kind that the log has entries about: 7 in all.
+// one writes one thing of each kind that the log has entries about: 8 in all.
 func one(t testing.TB, s *fixturestore.Store) {
 	t.Helper()
 	rows := generate(20)
@@ -100,7 +100,7 @@ func TestR16LogHasEveryWrite(t *testing.T) {
 	for _, e := range entries {
 		got = append(got, fmt.Sprintf("%s %s", e.Kind, e.Subject))
 	}
-	want := "version memory@1, version memory@2, decision r-1, tag memory:stable, approval memory@2, waiver w-1, waiver w-1"
+	want := "version memory@1, version memory@2, replay r-1, decision r-1, tag memory:stable, approval memory@2, waiver w-1, waiver w-1"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("got %s", strings.Join(got, ", "))
 	}
@@ -109,10 +109,10 @@ func TestR16LogHasEveryWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := checkpoint.Open(text, o.Verifier)
-	if err != nil || c.Tree.N != 7 {
+	if err != nil || c.Tree.N != 8 {
 		t.Fatalf("checkpoint %+v, %v", c, err)
 	}
-	for i := range uint64(7) {
+	for i := range uint64(8) {
 		e, size, proof, err := s.InclusionProof(i, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -122,16 +122,16 @@ func TestR16LogHasEveryWrite(t *testing.T) {
 		}
 	}
 	e, err := s.EntryOf(fixturestore.KindWaiver, "w-1")
-	if err != nil || e.Index != 6 {
+	if err != nil || e.Index != 7 {
 		t.Errorf("the newest entry of the waiver is %+v, %v", e, err)
 	}
 	sum, err := s.Verify(context.Background(), func(err error) error { t.Error(err); return nil })
-	if err != nil || sum.Entries != 7 || sum.Waivers != 1 {
+	if err != nil || sum.Entries != 8 || sum.Waivers != 1 {
 		t.Errorf("got %+v, %v", sum, err)
 	}
-	_, _, _, err = s.InclusionProof(7, 0)
-	wantCode(t, err, fixture.CodeInvalid, "7 entries")
-	_, err = s.ConsistencyProof(3, 8)
+	_, _, _, err = s.InclusionProof(8, 0)
+	wantCode(t, err, fixture.CodeInvalid, "8 entries")
+	_, err = s.ConsistencyProof(3, 9)
 	wantCode(t, err, fixture.CodeInvalid)
 }
 
@@ -205,14 +205,14 @@ func TestOlderFileIsRefused(t *testing.T) {
 		}
 	}
 	write(path, backup)
-	refused("a backup", o, "its log has 1 entries, of which there were 2")
+	refused("a backup", o, "its log has 1 entries, of which there were 3")
 	write(path, newest)
 	refused("another key", signed(t), "checkpoint")
 	late, err := os.ReadFile(path + fixturestore.CheckpointSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(path+fixturestore.CheckpointSuffix, []byte(strings.Replace(string(late), "2", "1", 1)))
+	write(path+fixturestore.CheckpointSuffix, []byte(strings.Replace(string(late), "\n3\n", "\n2\n", 1)))
 	refused("an edited checkpoint", o, "malformed checkpoint")
 	if err := os.Remove(path + fixturestore.CheckpointSuffix); err != nil {
 		t.Fatal(err)
@@ -226,9 +226,10 @@ func TestOlderFileIsRefused(t *testing.T) {
 	s = mustOpen(t, path, fixturestore.Options{LockTimeout: time.Second})
 	fixturestore.RewriteLog(t, s, "r-1", "r-2")
 	mustClose(t, s)
-	refused("a rewritten log", o, "are not those that")
+	refused("a rewritten log", o, "somebody else has written it")
+	write(path, backup)
 	c, err := fixturestore.Adopt(path, o)
-	if err != nil || c.Tree.N != 2 {
+	if err != nil || c.Tree.N != 1 {
 		t.Fatalf("adopt: %+v, %v", c, err)
 	}
 	mustClose(t, mustOpen(t, path, o))
@@ -243,8 +244,8 @@ func TestVerifyNamesForgeries(t *testing.T) {
 			fixturestore.RewriteLog(t, s, `"record":"`, `"record":"0`)
 		},
 		`version "memory@2": log entry 1 is about it, and`:   func(t *testing.T, s *fixturestore.Store, _ uint64) { fixturestore.RemoveVersion(t, s, "memory", 2) },
-		`decision "r-1": log entry 2 is about it, and there`: func(t *testing.T, s *fixturestore.Store, _ uint64) { fixturestore.ForgeReplay(t, s, 1, "r-1", "r-7") },
-		`waiver "w-2": log entry 8 is about it, and there is`: func(t *testing.T, s *fixturestore.Store, _ uint64) {
+		`decision "r-1": log entry 3 is about it, and there`: func(t *testing.T, s *fixturestore.Store, _ uint64) { fixturestore.ForgeReplay(t, s, 1, "r-1", "r-7") },
+		`waiver "w-2": log entry 11 is about it, and there is`: func(t *testing.T, s *fixturestore.Store, _ uint64) {
 			fixturestore.RewriteLog(t, s, "r-9", "w-2")
 			fixturestore.RewriteLog(t, s, `decision","subject":"w-2"`, `waiver","subject":"w-2"`)
 		},
@@ -281,7 +282,7 @@ func TestUpgrade(t *testing.T) {
 	s = mustOpen(t, path, signed(t))
 	defer mustClose(t, s)
 	sum, err := s.Verify(context.Background(), func(err error) error { t.Error(err); return nil })
-	if err != nil || sum.Entries != 3 {
+	if err != nil || sum.Entries != 4 {
 		t.Errorf("got %+v, %v", sum, err)
 	}
 	if r, err := s.ReplayByID("r-1"); err != nil || string(r.Decision) != "blocked" {
@@ -294,11 +295,29 @@ func TestCheckpointIsSwappedNotOverwritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "retrial.db")
 	s := mustOpen(t, path, signed(t))
 	defer mustClose(t, s)
-	if err := os.WriteFile(path+fixturestore.CheckpointSuffix, []byte("x"), 0o600); err != nil {
+	ours, err := os.ReadFile(path + fixturestore.CheckpointSuffix)
+	if err != nil {
 		t.Fatal(err)
 	}
-	_, err := commit(t, s, fixturestore.Draft{}, generate(3))
-	wantCode(t, err, fixture.CodeConflict, "somebody else")
+	write := func(b []byte) {
+		t.Helper()
+		if err := os.WriteFile(path+fixturestore.CheckpointSuffix, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write([]byte("x"))
+	mustCommit(t, s, fixturestore.Draft{}, generate(3)) // what is durable is not called lost
+	if on, err := os.ReadFile(path + fixturestore.CheckpointSuffix); err != nil || string(on) != "x" {
+		t.Errorf("it was overwritten: %s, %v", on, err)
+	}
+	if err := s.Ping(); err == nil || !strings.Contains(err.Error(), "somebody else") {
+		t.Errorf("nobody is told: %v", err)
+	}
+	write(ours)
+	decide(t, s, "r-1", "blocked")
+	if err := s.Ping(); err != nil {
+		t.Errorf("it was not made good: %v", err)
+	}
 }
 
 func TestIdempotencyKeys(t *testing.T) {

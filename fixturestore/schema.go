@@ -17,7 +17,7 @@ const layoutVersion = "2"
 // The buckets. Integers in keys are big-endian, so that byte order is numeric order. Names and releases hold no control
 // characters, so that a zero byte ends them.
 var (
-	bucketMeta      = []byte("meta")      // keyLayout → layoutVersion
+	bucketMeta      = []byte("meta")      // keyLayout → layoutVersion, keyHead → signed note
 	bucketVersions  = []byte("versions")  // set 0x00 number → sealed JSON of versionRecord
 	bucketTags      = []byte("tags")      // set 0x00 tag → sealed number
 	bucketObjects   = []byte("objects")   // sequence → canonical bytes of a fixture or of a fixture's stubs
@@ -35,6 +35,7 @@ var (
 	bucketLogSubjects = []byte("logsubjects") // kind 0x00 subject → index of the newest entry
 
 	keyLayout = []byte("layout")
+	keyHead   = []byte("head") // the signed checkpoint of the log as it is
 )
 
 func buckets() [][]byte {

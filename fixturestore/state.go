@@ -17,6 +17,9 @@ func (s *Store) Ping() error {
 		layout = string(tx.Bucket(bucketMeta).Get(keyLayout))
 		return nil
 	})
+	if err == nil {
+		err = s.behind()
+	}
 	switch {
 	case fixture.CodeOf(err) == fixture.CodeCorrupt:
 		return err

@@ -45,8 +45,8 @@ type Store struct {
 	next uint64     // the first sequence number that no commit has reserved
 
 	signer         note.Signer
-	upgraded       bool       // the file had an older layout
-	checkpointMu   sync.Mutex // guards checkpoint and checkpointSize
+	checkpointMu   sync.Mutex // guards the rest
+	unwitnessed    error      // why the file beside the store is behind; nil if it is not
 	checkpoint     []byte     // as the file beside the store has it; nil if there is none
 	checkpointSize int64
 }
@@ -103,10 +103,10 @@ func (s *Store) open(o Options) (err error) {
 	s.db = db
 	steps := []func() error{s.pages, s.check}
 	if !o.ReadOnly {
-		steps = []func() error{s.pages, s.upgrade, s.check, s.sweep, s.sweepCheckpoints}
+		steps = []func() error{s.pages, func() error { return s.upgrade(o) }, s.check, s.sweep, s.sweepCheckpoints}
 	}
 	if !o.IgnoreCheckpoint {
-		steps = append(steps, func() error { return s.checkHistory(o) }, s.witness)
+		steps = append(steps, func() error { return s.checkHead(o) }, s.audit, func() error { return s.checkHistory(o) }, s.witness, s.behind)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -202,7 +202,8 @@ func (s *Store) view(fn func(tx *bolt.Tx) error) (err error) {
 	return s.db.View(fn)
 }
 
-// write is update for what the log has a part in: it ends once the checkpoint covers it.
+// write is update for what the log has a part in: it ends once the file beside the store has been told. That the file could
+// not be written takes nothing back; Ping says so.
 func (s *Store) write(fn func(tx *bolt.Tx) error) error {
 	if err := s.update(fn); err != nil {
 		return err

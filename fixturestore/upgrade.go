@@ -4,31 +4,44 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/retrial-dev/retrial/fixturestore/checkpoint"
 )
 
 // upgrade brings a file of layout 1 to this one, in one transaction: it had no log, so that what it holds becomes the log's
-// first entries.
-func (s *Store) upgrade() error {
-	old := false
+// first entries. A checkpoint beside it is of a log that it once had: then it is older than that, and stays as it is.
+func (s *Store) upgrade(o Options) error {
+	old, logged := false, false
 	err := s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketMeta)
 		old = b != nil && string(b.Get(keyLayout)) == "1"
+		logged = tx.Bucket(bucketLog) != nil
 		return nil
 	})
 	if err != nil || !old {
 		return err
 	}
-	s.upgraded = true
+	if logged {
+		return corrupt("file", errors.New("it says that it has layout 1, and has a log, which layout 1 had not"))
+	}
+	if !o.IgnoreCheckpoint {
+		if err := s.firstCheckpoint(); err != nil {
+			return err
+		}
+	}
 	return s.update(func(tx *bolt.Tx) error {
 		for _, b := range buckets() {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
 			}
 		}
-		for _, step := range []func(*bolt.Tx) error{logVersions, logTags, logReplays} {
+		for _, step := range []func(*bolt.Tx) error{s.logVersions, s.logTags, s.logReplays} {
 			if err := step(tx); err != nil {
 				return err
 			}
@@ -37,7 +50,31 @@ func (s *Store) upgrade() error {
 	})
 }
 
-func logVersions(tx *bolt.Tx) error {
+// firstCheckpoint puts the checkpoint of an empty log beside a file that gets one, so that a crash in between leaves nothing
+// that is refused.
+func (s *Store) firstCheckpoint() error {
+	if s.signer == nil {
+		return nil
+	}
+	file := s.path + CheckpointSuffix
+	on, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		signed, err := s.signEmpty()
+		if err != nil {
+			return err
+		}
+		return errors.Join(replaceFile(file, signed), syncDir(filepath.Dir(file)))
+	}
+	if err != nil {
+		return err
+	}
+	if c, err := checkpoint.Read(on); err != nil || c.Tree.N > 0 {
+		return corrupt("file", fmt.Errorf("it has the layout before there was a log, and %s is of a log of %d entries: it is older than that", file, c.Tree.N))
+	}
+	return nil
+}
+
+func (s *Store) logVersions(tx *bolt.Tx) error {
 	return tx.Bucket(bucketVersions).ForEach(func(k, value []byte) error {
 		set, n, ok := splitVersionKey(k)
 		if !ok {
@@ -51,11 +88,11 @@ func logVersions(tx *bolt.Tx) error {
 		if err != nil {
 			return corrupt(versionName(set, n), err)
 		}
-		return appendLog(tx, KindVersion, versionSubject(set, n), record, v.CommittedAt)
+		return s.appendLog(tx, KindVersion, versionSubject(set, n), record, v.CommittedAt)
 	})
 }
 
-func logTags(tx *bolt.Tx) error {
+func (s *Store) logTags(tx *bolt.Tx) error {
 	return tx.Bucket(bucketTags).ForEach(func(k, value []byte) error {
 		set, tag, _ := strings.Cut(string(k), "\x00")
 		record, err := unseal(bucketTags, k, value)
@@ -66,11 +103,11 @@ func logTags(tx *bolt.Tx) error {
 		if err != nil {
 			return err
 		}
-		return appendLog(tx, KindTag, tagSubject(set, tag), record, v.CommittedAt)
+		return s.appendLog(tx, KindTag, tagSubject(set, tag), record, v.CommittedAt)
 	})
 }
 
-func logReplays(tx *bolt.Tx) error {
+func (s *Store) logReplays(tx *bolt.Tx) error {
 	return tx.Bucket(bucketDecisions).ForEach(func(k, value []byte) error {
 		if len(k) != 8 {
 			return corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", clip(k)))
@@ -80,7 +117,7 @@ func logReplays(tx *bolt.Tx) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.Bucket(bucketIDs).Put([]byte(r.ID), number(seq)); err != nil {
+		if err := s.beginLogged(tx, seq, *r); err != nil {
 			return err
 		}
 		if r.State == Running {
@@ -90,6 +127,6 @@ func logReplays(tx *bolt.Tx) error {
 		if err != nil {
 			return err
 		}
-		return appendLog(tx, KindDecision, r.ID, record, r.StartedAt)
+		return s.appendLog(tx, KindDecision, r.ID, record, r.StartedAt)
 	})
 }

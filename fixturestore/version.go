@@ -325,7 +325,7 @@ func (s *Store) Tag(set string, n uint64, tag string, at time.Time) error {
 		if err := tx.Bucket(bucketTags).Put(key, seal(bucketTags, key, number(n))); err != nil {
 			return err
 		}
-		return appendLog(tx, KindTag, tagSubject(set, tag), number(n), at)
+		return s.appendLog(tx, KindTag, tagSubject(set, tag), number(n), at)
 	})
 }
 

@@ -47,11 +47,11 @@ func (s *Store) PutWaiver(w Waiver) error {
 		if k := lastKey(tx, bucketWaivers); len(k) == 8 {
 			w.Seq = binary.BigEndian.Uint64(k) + 1
 		}
-		return putWaiver(tx, w, w.GrantedAt)
+		return s.putWaiver(tx, w, w.GrantedAt)
 	})
 }
 
-func putWaiver(tx *bolt.Tx, w Waiver, at time.Time) error {
+func (s *Store) putWaiver(tx *bolt.Tx, w Waiver, at time.Time) error {
 	record, err := json.Marshal(w)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func putWaiver(tx *bolt.Tx, w Waiver, at time.Time) error {
 	if err := tx.Bucket(bucketWaivers).Put(number(w.Seq), seal(bucketWaivers, number(w.Seq), record)); err != nil {
 		return err
 	}
-	return appendLog(tx, KindWaiver, w.ID, record, at)
+	return s.appendLog(tx, KindWaiver, w.ID, record, at)
 }
 
 // RevokeWaiver ends a waiver. CodeNotFound for an unknown id, CodePrecondition for one that has ended at that instant.
@@ -78,7 +78,7 @@ func (s *Store) RevokeWaiver(id, by string, at time.Time) (out *Waiver, err erro
 		}
 		w.RevokedBy, w.RevokedAt = by, at.UTC()
 		out = w
-		return putWaiver(tx, *w, at)
+		return s.putWaiver(tx, *w, at)
 	})
 	return out, err
 }

@@ -90,6 +90,7 @@ var logKinds = map[fixturestore.Kind]logv1.Kind{
 	fixturestore.KindApproval: logv1.Kind_KIND_APPROVAL,
 	fixturestore.KindDecision: logv1.Kind_KIND_DECISION,
 	fixturestore.KindWaiver:   logv1.Kind_KIND_WAIVER,
+	fixturestore.KindReplay:   logv1.Kind_KIND_REPLAY,
 }
 
 func entryOfLog(e *fixturestore.LogEntry) *logv1.Entry {

@@ -355,5 +355,5 @@ func TestForgedDecisionIsNoPass(t *testing.T) {
 	}
 	h.start(t)
 	_, err = gatev1.NewGateServiceClient(h.conn).GetGateStatus(h.as(t, "reader"), &gatev1.GetGateStatusRequest{Release: "v1"})
-	wantStatusCode(t, err, codes.DataLoss, "it is not what log entry 1 was made for")
+	wantStatusCode(t, err, codes.DataLoss, "it is not what log entry 2 was made for")
 }

@@ -40,6 +40,8 @@ const (
 	Kind_KIND_DECISION Kind = 4
 	// A waiver as it was granted, or revoked.
 	Kind_KIND_WAIVER Kind = 5
+	// A replay as it began: its leaf has release, set and sequence too, so that no older one passes for the newest.
+	Kind_KIND_REPLAY Kind = 6
 )
 
 // Enum value maps for Kind.
@@ -51,6 +53,7 @@ var (
 		3: "KIND_APPROVAL",
 		4: "KIND_DECISION",
 		5: "KIND_WAIVER",
+		6: "KIND_REPLAY",
 	}
 	Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED": 0,
@@ -59,6 +62,7 @@ var (
 		"KIND_APPROVAL":    3,
 		"KIND_DECISION":    4,
 		"KIND_WAIVER":      5,
+		"KIND_REPLAY":      6,
 	}
 )
 
@@ -633,14 +637,15 @@ const file_retrial_log_v1_log_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\"n\n" +
 	"\x13ListEntriesResponse\x12/\n" +
 	"\aentries\x18\x01 \x03(\v2\x15.retrial.log.v1.EntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*s\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*\x84\x01\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fKIND_VERSION\x10\x01\x12\f\n" +
 	"\bKIND_TAG\x10\x02\x12\x11\n" +
 	"\rKIND_APPROVAL\x10\x03\x12\x11\n" +
 	"\rKIND_DECISION\x10\x04\x12\x0f\n" +
-	"\vKIND_WAIVER\x10\x052\xac\x02\n" +
+	"\vKIND_WAIVER\x10\x05\x12\x0f\n" +
+	"\vKIND_REPLAY\x10\x062\xac\x02\n" +
 	"\n" +
 	"LogService\x12\\\n" +
 	"\rGetCheckpoint\x12$.retrial.log.v1.GetCheckpointRequest\x1a%.retrial.log.v1.GetCheckpointResponse\x12h\n" +
