@@ -22,7 +22,7 @@ type Approval struct {
 // FourEyes has a commit that weakens the gate wait for the approval of a second person. What it demands is recorded with the
 // version, and stays demanded.
 type FourEyes struct {
-	// FreeRemovals is how many fixtures of the parent one person may remove or rewrite.
+	// FreeRemovals is how many fixtures one person may remove or rewrite, in all versions since the newest that was approved.
 	FreeRemovals uint64
 	// Also says in sentences what else needs an approval, as far as the caller alone can see it.
 	Also []string
@@ -52,8 +52,13 @@ func (c *Commit) demand() ([]string, error) {
 	if n := len(c.draft.Changes); n > 0 {
 		out = append(out, fmt.Sprintf("%d expectations change", n))
 	}
-	if n := c.v.Removed + c.v.Changed; n > rules.FreeRemovals {
-		out = append(out, fmt.Sprintf("%d fixtures are removed or rewritten, and one person may do that to %d", n, rules.FreeRemovals))
+	// One person's removals add up over versions, until another has looked at them.
+	c.v.Loosened = c.v.Removed + c.v.Changed
+	if c.parent.Approval == nil {
+		c.v.Loosened += c.parent.Loosened
+	}
+	if c.v.Removed+c.v.Changed > 0 && c.v.Loosened > rules.FreeRemovals {
+		out = append(out, fmt.Sprintf("%d fixtures are removed or rewritten since somebody approved, and one person may do that to %d", c.v.Loosened, rules.FreeRemovals))
 	}
 	return append(out, rules.Also...), nil
 }

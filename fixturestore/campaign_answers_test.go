@@ -164,7 +164,7 @@ func replayText(r *fixturestore.Replay, err error) (any, error) {
 
 func askReplays(s *fixturestore.Store, ask asker) {
 	ask("replays", func() (any, error) {
-		all, err := s.Replays("", "", 0, 10)
+		all, _, err := s.Replays("", "", 0, 10)
 		var out []string
 		for _, r := range all {
 			text, _ := replayText(r, nil)

@@ -48,7 +48,7 @@ func contents(path string) (out []string, err error) {
 			}
 		}
 	}
-	replays, err := s.Replays("", "", 0, 10)
+	replays, _, err := s.Replays("", "", 0, 10)
 	if err != nil {
 		return nil, err
 	}

@@ -250,9 +250,14 @@ func lastOf(c *bolt.Cursor, prefix []byte) []byte {
 	return k
 }
 
+// maxPageBytes bounds the records of one page: a decision has up to a thousand findings.
+const maxPageBytes = 8 << 20
+
 // Replays gives at most limit records, newest first, beginning in front of the sequence before; 0 is the end. Empty set
-// or release stands for all.
-func (s *Store) Replays(set, release string, before uint64, limit int) (out []*Replay, err error) {
+// or release stands for all. A page is cut where its records are many bytes; more says that there are others behind it. They
+// come without Record.
+func (s *Store) Replays(set, release string, before uint64, limit int) (out []*Replay, more bool, err error) {
+	size := 0
 	err = s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketDecisions).Cursor()
 		k, _ := c.Last()
@@ -263,7 +268,7 @@ func (s *Store) Replays(set, release string, before uint64, limit int) (out []*R
 				k, _ = c.Last()
 			}
 		}
-		for ; k != nil && len(out) < limit; k, _ = c.Prev() {
+		for ; k != nil; k, _ = c.Prev() {
 			if len(k) != 8 {
 				return corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", clip(k)))
 			}
@@ -271,13 +276,19 @@ func (s *Store) Replays(set, release string, before uint64, limit int) (out []*R
 			if err != nil {
 				return err
 			}
-			if (set == "" || r.Set == set) && (release == "" || r.Release == release) {
-				out = append(out, r)
+			if set != "" && r.Set != set || release != "" && r.Release != release {
+				continue
 			}
+			if more = len(out) == limit || size > maxPageBytes; more {
+				return nil
+			}
+			size += len(r.Decision)
+			r.Record = nil
+			out = append(out, r)
 		}
 		return nil
 	})
-	return out, err
+	return out, more, err
 }
 
 // splitReleaseKey takes a key of the releases bucket apart.

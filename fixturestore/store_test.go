@@ -468,11 +468,11 @@ func TestReplayRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCode(t, s.EndReplay(two, []byte("pass"), "", time.Unix(2, 0)), fixture.CodePrecondition, "ended before")
-	all, err := s.Replays("memory", "", 0, 10)
+	all, _, err := s.Replays("memory", "", 0, 10)
 	if err != nil || len(all) != 3 || all[0].Seq != two || all[0].State != fixturestore.Failed {
 		t.Errorf("got %v, %v", all, err)
 	}
-	if page, err := s.Replays("", "v1", two, 10); err != nil || len(page) != 1 || page[0].Seq != one {
+	if page, _, err := s.Replays("", "v1", two, 10); err != nil || len(page) != 1 || page[0].Seq != one {
 		t.Errorf("got %v, %v", page, err)
 	}
 }

@@ -42,6 +42,9 @@ type Version struct {
 	// until it is given.
 	ApprovalNeeded []string
 	Approval       *Approval
+	// Loosened counts the fixtures that were removed or rewritten without an approval, since the first version or the newest that
+	// was approved.
+	Loosened uint64
 
 	root   ref
 	digest fixture.Digest // over the record, as the log has it
@@ -67,6 +70,7 @@ type versionRecord struct {
 	Changed       uint64             `json:"changed"`
 	Removed       uint64             `json:"removed"`
 	Needed        []string           `json:"approval_needed,omitempty"`
+	Loosened      uint64             `json:"loosened,omitempty"`
 }
 
 type rootRecord struct {
@@ -83,7 +87,7 @@ func (v *Version) encode() ([]byte, error) {
 		Root:  rootRecord{v.root.seq, v.root.hash.String(), v.root.count, v.root.level, v.root.last},
 		Total: v.Tally.Total, Hermetic: v.Tally.Hermetic, WithoutReason: v.Tally.WithoutReason, Counts: v.Tally.Counts(),
 		Vocabulary: v.Vocabulary, Config: v.Config, Author: v.Author, Reason: v.Reason, CommittedAt: v.CommittedAt,
-		Changes: v.Changes, RemovalReason: v.RemovalReason, Added: v.Added, Changed: v.Changed, Removed: v.Removed, Needed: v.ApprovalNeeded,
+		Changes: v.Changes, RemovalReason: v.RemovalReason, Added: v.Added, Changed: v.Changed, Removed: v.Removed, Needed: v.ApprovalNeeded, Loosened: v.Loosened,
 	})
 }
 
@@ -95,7 +99,7 @@ func decodeVersion(set string, n uint64, record []byte) (*Version, error) {
 	v := &Version{
 		Set: set, Number: n, Parent: r.Parent, Checksum: r.Checksum, Vocabulary: r.Vocabulary, Config: r.Config,
 		Author: r.Author, Reason: r.Reason, CommittedAt: r.CommittedAt, Changes: r.Changes, RemovalReason: r.RemovalReason,
-		Added: r.Added, Changed: r.Changed, Removed: r.Removed, ApprovalNeeded: r.Needed,
+		Added: r.Added, Changed: r.Changed, Removed: r.Removed, ApprovalNeeded: r.Needed, Loosened: r.Loosened,
 		Tally: fixture.Tally{Total: r.Total, Hermetic: r.Hermetic, WithoutReason: r.WithoutReason},
 		root:  ref{last: r.Root.Last, seq: r.Root.Seq, count: r.Root.Count, level: r.Root.Level},
 	}

@@ -55,6 +55,8 @@ func (r *Checkers) Attach(stream attachStream) error {
 		return endOfTunnel(name, err)
 	case <-in.idle:
 		return errStopping()
+	case <-stream.Context().Done():
+		return context.Cause(stream.Context())
 	}
 }
 

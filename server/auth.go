@@ -73,7 +73,7 @@ func (a *authenticator) admit(ctx context.Context, method string) (context.Conte
 }
 
 var (
-	errExpired   = errors.New("the caller's token or certificate has expired")
+	errExpired   = fixture.NewError(fixture.CodeUnauthenticated, "", "", errors.New("the caller's token or certificate has expired"))
 	errNoToken   = errors.New("the server knows its callers: send a token (RETRIAL_TOKEN) or a client certificate")
 	errBadToken  = errors.New("the token is unknown or has expired")
 	errManyToken = errors.New("more than one authorization header")

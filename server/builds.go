@@ -13,13 +13,13 @@ import (
 const maxBuilds = 16 << 10
 
 // builds remembers which build came under a name with a version, for as long as the server lives: two builds of one version
-// would be taken for each other. Not safe for concurrent use.
+// would be taken for each other. Each caller has a memory of its own, so that none can spoil another's. Not safe for concurrent use.
 type builds struct {
 	seen map[build]*seenBuild
 	now  uint64 // counts what was seen
 }
 
-type build struct{ name, checker, version string }
+type build struct{ name, by, checker, version string }
 
 type seenBuild struct {
 	digest string
@@ -27,8 +27,8 @@ type seenBuild struct {
 }
 
 // admit refuses, by CodePrecondition, another build digest than the one that was seen before, and remembers one that is new.
-func (b *builds) admit(name string, d *checkerv1.DescribeResponse) error {
-	key := build{name, d.GetName(), d.GetVersion()}
+func (b *builds) admit(name, by string, d *checkerv1.DescribeResponse) error {
+	key := build{name, by, d.GetName(), d.GetVersion()}
 	b.now++
 	if s, ok := b.seen[key]; ok {
 		if s.digest != d.GetBuildDigest() {

@@ -107,3 +107,15 @@ type callStream struct {
 
 // Context implements grpc.ServerStream.
 func (s *callStream) Context() context.Context { return s.ctx }
+
+// RecvMsg implements grpc.ServerStream. It takes nothing more from a caller whose time is over.
+func (s *callStream) RecvMsg(m any) error {
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil && s.ctx.Err() != nil {
+		err = context.Cause(s.ctx)
+	}
+	return err
+}

@@ -59,8 +59,14 @@ func (f *fixtures) begin(ctx context.Context, h *fixturev1.CommitHeader) (*fixtu
 	if err != nil {
 		return nil, err
 	}
+	if err := errors.Join(checkReason("reason", h.GetReason(), true), checkReason("removal_reason", h.GetRemovalReason(), false)); err != nil {
+		return nil, err
+	}
 	changes := make(map[string]string, len(h.GetChanges()))
 	for _, c := range h.GetChanges() {
+		if err := checkReason("changes", c.GetReason(), true); err != nil {
+			return nil, err
+		}
 		if _, twice := changes[c.GetFixtureId()]; twice {
 			return nil, invalid("changes", fmt.Errorf("fixture %q has two reasons", c.GetFixtureId()))
 		}

@@ -158,9 +158,16 @@ func (c Config) Validate() error {
 		refuse("tls", "%w", err)
 	}
 	if c.Auth.Tokens != "" {
-		if _, err := ReadTokens(c.Auth.Tokens); err != nil {
+		tokens, err := ReadTokens(c.Auth.Tokens)
+		if err == nil {
+			err = checkCallers(tokens, c.Auth.Certificates)
+		}
+		if err != nil {
 			refuse("auth.tokens", "%w", err)
 		}
+	}
+	if err := checkCallers(nil, c.Auth.Certificates); err != nil {
+		refuse("auth.certificates", "%w", err)
 	}
 	for _, cert := range c.Auth.Certificates {
 		if err := errors.Join(fixture.CheckName(cert.Name, 256), checkRoles(cert.Roles)); err != nil {

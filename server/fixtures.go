@@ -24,6 +24,7 @@ type fixtures struct {
 	known   bool // the server knows its callers
 	changed *bell
 	log     *zap.Logger
+	heavy   heavy
 }
 
 // nameForm leaves the length to maxName: a counted repetition takes longer to compile than the rest of the program to start.
@@ -229,8 +230,9 @@ func (f *fixtures) ApproveVersion(ctx context.Context, req *fixturev1.ApproveVer
 		return nil, refuse(errNobodyKnown)
 	case req.GetChecksum() != v.Checksum:
 		return nil, refuse(fmt.Errorf("its checksum is %s, the approver saw %.100q", v.Checksum, req.GetChecksum()))
-	case len(req.GetReason()) > maxReason:
-		return nil, invalid("reason", fmt.Errorf("%d bytes are over the limit of %d", len(req.GetReason()), maxReason))
+	}
+	if err := checkReason("reason", req.GetReason(), true); err != nil {
+		return nil, err
 	}
 	if err := f.store.Approve(v.Set, v.Number, fixturestore.Approval{By: principalOf(ctx), Reason: req.GetReason(), At: f.now().UTC()}); err != nil {
 		return nil, err
@@ -243,6 +245,10 @@ func (f *fixtures) ApproveVersion(ctx context.Context, req *fixturev1.ApproveVer
 
 // VerifyStore implements the service.
 func (f *fixtures) VerifyStore(_ *fixturev1.VerifyStoreRequest, stream grpc.ServerStreamingServer[fixturev1.VerifyStoreResponse]) error {
+	if err := f.heavy.enter("verify store"); err != nil {
+		return err
+	}
+	defer f.heavy.leave()
 	sum, err := f.store.Verify(stream.Context(), func(damage error) error {
 		var e *fixture.Error
 		subject := "store"

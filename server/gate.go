@@ -20,13 +20,14 @@ import (
 type gates struct {
 	gatev1.UnimplementedGateServiceServer
 	store    *fixturestore.Store
-	running  func(seq uint64) bool
+	running  func(id string) bool
 	now      func() time.Time
 	required []string
 	known    bool // the server knows its callers
 	key      *identity.Key
 	changed  *bell
 	log      *zap.Logger
+	stopping <-chan struct{}
 }
 
 // GetGateStatus implements the service.
@@ -167,7 +168,7 @@ func (g *gates) settled(r *fixturestore.Replay) (settled *fixturestore.Replay, u
 	if r.State != fixturestore.Running {
 		return r, false, nil
 	}
-	if g.running(r.Seq) {
+	if g.running(r.ID) {
 		return r, true, nil
 	}
 	r, err = g.store.Replay(r.Seq)
@@ -198,14 +199,13 @@ func (g *gates) ListDecisions(_ context.Context, req *gatev1.ListDecisionsReques
 		return nil, err
 	}
 	limit := pageSize(req.GetPageSize())
-	records, err := g.store.Replays(req.GetSet(), req.GetRelease(), before, limit+1)
+	records, more, err := g.store.Replays(req.GetSet(), req.GetRelease(), before, limit)
 	if err != nil {
 		return nil, err
 	}
 	out := &gatev1.ListDecisionsResponse{}
-	if len(records) > limit {
-		records = records[:limit]
-		out.NextPageToken = numberToken(records[limit-1].Seq)
+	if more {
+		out.NextPageToken = numberToken(records[len(records)-1].Seq)
 	}
 	for _, r := range records {
 		r, underWay, err := g.settled(r)

@@ -34,11 +34,17 @@ func gateStore(t *testing.T) *fixturestore.Store {
 
 func commitTo(t *testing.T, s *fixturestore.Store, set string, parent uint64, ids ...string) {
 	t.Helper()
+	commitDraft(t, s, fixturestore.Draft{Set: set, Parent: parent}, ids...)
+}
+
+func commitDraft(t *testing.T, s *fixturestore.Store, d fixturestore.Draft, ids ...string) {
+	t.Helper()
 	config, err := proto.Marshal(Set{Vocabulary: fixture.Vocabulary{Verdicts: []string{"a", "b"}, Permissive: "a"}}.ToProto())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.Begin(fixturestore.Draft{Set: set, Parent: parent, Author: "ada", Reason: "r", Config: config, Vocabulary: fixture.Vocabulary{Verdicts: []string{"a", "b"}, Permissive: "a"}})
+	d.Author, d.Reason, d.Config, d.Vocabulary = "ada", "r", config, fixture.Vocabulary{Verdicts: []string{"a", "b"}, Permissive: "a"}
+	c, err := s.Begin(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +140,11 @@ func TestR29GateStatus(t *testing.T) {
 			tried(t, s, 1, "", func(d *gatev1.Decision) { d.Partial = true })
 			return 0
 		}, nil, gatev1.Status_STATUS_UNKNOWN, "PARTIAL"},
+		{"a version that lacks its approval", func(t *testing.T, s *fixturestore.Store) uint64 {
+			commitDraft(t, s, fixturestore.Draft{Set: "memory", Parent: 1, FourEyes: &fixturestore.FourEyes{Also: []string{"the policy changes"}}}, "f-1", "f-2")
+			tried(t, s, 2, "", pass)
+			return 0
+		}, nil, gatev1.Status_STATUS_UNKNOWN, "UNAPPROVED"},
 		{"a newer version of the set", func(t *testing.T, s *fixturestore.Store) uint64 {
 			tried(t, s, 1, "", pass)
 			commitTo(t, s, "memory", 1, "f-1", "f-2")
@@ -143,7 +154,10 @@ func TestR29GateStatus(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := gateStore(t)
 			running := tt.make(t, s)
-			g := &gates{store: s, running: func(seq uint64) bool { return seq == running && seq != 0 }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
+			g := &gates{store: s, running: func(id string) bool {
+				r, err := s.ReplayByID(id)
+				return err == nil && r.Seq == running
+			}, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 			res, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Release: "v1", Sets: tt.sets})
 			if err != nil {
 				t.Fatal(err)
@@ -160,7 +174,7 @@ func TestR29GateStatus(t *testing.T) {
 func TestDecisionOfAnotherReplayIsDamage(t *testing.T) {
 	s := gateStore(t)
 	tried(t, s, 1, "", func(d *gatev1.Decision) { d.Release = "v2" })
-	g := &gates{store: s, running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
+	g := &gates{store: s, running: func(string) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 	_, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Release: "v1"})
 	if fixture.CodeOf(err) != fixture.CodeCorrupt || !strings.Contains(err.Error(), "another replay") {
 		t.Errorf("got %v", err)
@@ -168,7 +182,7 @@ func TestDecisionOfAnotherReplayIsDamage(t *testing.T) {
 }
 
 func TestGateStatusNeedsARelease(t *testing.T) {
-	g := &gates{store: gateStore(t), running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
+	g := &gates{store: gateStore(t), running: func(string) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 	if _, err := g.GetGateStatus(context.Background(), &gatev1.GetGateStatusRequest{Sets: []string{"memory"}}); fixture.CodeOf(err) != fixture.CodeInvalid {
 		t.Errorf("got %v", err)
 	}
@@ -180,7 +194,7 @@ func TestListDecisionsPages(t *testing.T) {
 	for range 7 {
 		tried(t, s, 1, "", func(*gatev1.Decision) {})
 	}
-	g := &gates{store: s, running: func(uint64) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
+	g := &gates{store: s, running: func(string) bool { return false }, now: time.Now, changed: &bell{}, log: zap.NewNop()}
 	n, req := 0, &gatev1.ListDecisionsRequest{PageSize: 3}
 	for pages := 1; ; pages++ {
 		res, err := g.ListDecisions(context.Background(), req)

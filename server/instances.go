@@ -128,10 +128,24 @@ func (l *instances) add(in *instance) error {
 			return err
 		}
 	}
-	if err := l.builds.admit(in.name, in.desc); err != nil {
+	if err := l.builds.admit(in.name, in.broughtBy, in.desc); err != nil {
 		return err
 	}
 	l.byName[in.name] = append(l.byName[in.name], in)
+	return nil
+}
+
+// byID gives an instance that is listed, or nil.
+func (l *instances) byID(id string) *instance {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, all := range l.byName {
+		for _, in := range all {
+			if in.id == id {
+				return in
+			}
+		}
+	}
 	return nil
 }
 

@@ -3,31 +3,35 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-
-	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
 // interceptors gives what stands around every call, outermost first: the log, the one place that makes a status of an
-// error, recovery from a panic, the limit on calls that begin, and the question who calls.
+// error, recovery from a panic, the question who calls, and the limit on calls that begin.
 func interceptors(log *zap.Logger, l Limits, auth *authenticator) ([]grpc.UnaryServerInterceptor, []grpc.StreamServerInterceptor) {
-	limiter := rate.NewLimiter(rate.Limit(l.RequestsPerSecond), max(1, int(l.RequestsPerSecond)))
-	around := func(ctx context.Context, method string, call func() error) error {
+	limits := newCallLimits(l.RequestsPerSecond)
+	around := func(ctx context.Context, method string, call func(ctx context.Context) error) error {
 		start := time.Now()
 		err := recovered(logOf(ctx, log), method, func() error {
-			if !limiter.Allow() && !strings.HasPrefix(method, "/grpc.health.") {
-				return fixture.NewError(fixture.CodeBusy, "call", method, fmt.Errorf("more than %g calls a second; try again later", l.RequestsPerSecond))
+			if strings.HasPrefix(method, "/grpc.health.") {
+				return call(ctx)
 			}
-			return call()
+			known, cancel, err := auth.admit(ctx, method)
+			if err != nil {
+				return errors.Join(err, limits.stranger(method))
+			}
+			defer cancel()
+			if err := limits.caller(principalOf(known), method); err != nil {
+				return err
+			}
+			return call(known)
 		})
 		log := logOf(ctx, log) // with what the call has noted
 		err = stamped(toStatus(log, err), requestIDOf(ctx))
@@ -38,12 +42,7 @@ func interceptors(log *zap.Logger, l Limits, auth *authenticator) ([]grpc.UnaryS
 		ctx, id := withCall(ctx)
 		noteRequest(ctx, req)
 		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, id)) // no header has been sent yet
-		err = around(ctx, info.FullMethod, func() (err error) {
-			ctx, cancel, err := auth.admit(ctx, info.FullMethod)
-			if err != nil {
-				return err
-			}
-			defer cancel()
+		err = around(ctx, info.FullMethod, func(ctx context.Context) (err error) {
 			res, err = handler(ctx, req)
 			return err
 		})
@@ -55,12 +54,7 @@ func interceptors(log *zap.Logger, l Limits, auth *authenticator) ([]grpc.UnaryS
 	stream := func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		ctx, id := withCall(ss.Context())
 		_ = ss.SetHeader(metadata.Pairs(requestIDHeader, id)) // no header has been sent yet
-		return around(ctx, info.FullMethod, func() error {
-			ctx, cancel, err := auth.admit(ctx, info.FullMethod)
-			if err != nil {
-				return err
-			}
-			defer cancel()
+		return around(ctx, info.FullMethod, func(ctx context.Context) error {
 			return handler(srv, &watchedStream{ServerStream: &callStream{ss, ctx}, timeout: l.SendTimeout})
 		})
 	}

@@ -47,7 +47,7 @@ func (r *Checkers) Register(ctx context.Context, req *registryv1.RegisterRequest
 	if err := r.admitsName(name); err != nil {
 		return nil, err
 	}
-	if !admits(r.registerAllow, address) {
+	if !admitsAddress(r.registerAllow, address) {
 		return nil, fixture.NewError(fixture.CodeDenied, "register", fmt.Sprintf("%.120q", address), errors.New("the server's configuration (register_allow) does not admit this address"))
 	}
 	if err := r.instances.reserve(); err != nil {
@@ -93,7 +93,21 @@ func (r *Checkers) RenewLease(ctx context.Context, req *registryv1.RenewLeaseReq
 }
 
 // Deregister implements registryv1.RegistryServiceServer.
-func (r *Checkers) Deregister(_ context.Context, req *registryv1.DeregisterRequest) (*registryv1.DeregisterResponse, error) {
+func (r *Checkers) Deregister(ctx context.Context, req *registryv1.DeregisterRequest) (*registryv1.DeregisterResponse, error) {
+	if req.GetInstanceId() != "" {
+		if !hasRole(ctx, Admin) {
+			return nil, fixture.NewError(fixture.CodeDenied, "deregister", fmt.Sprintf("%.80q", req.GetInstanceId()), errors.New("an instance is ended by its lease, or by an admin"))
+		}
+		in := r.instances.byID(req.GetInstanceId())
+		if in == nil {
+			return nil, fixture.NewError(fixture.CodeNotFound, "deregister", fmt.Sprintf("%.80q", req.GetInstanceId()), errors.New("there is no such instance"))
+		}
+		r.instances.end(in)
+		if in.host != nil {
+			return &registryv1.DeregisterResponse{}, in.host.Close() // its stream ends with its connection
+		}
+		return &registryv1.DeregisterResponse{}, nil
+	}
 	in, err := r.instances.leased(req.GetLeaseId())
 	if err != nil {
 		return nil, err

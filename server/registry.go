@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"path"
 	"slices"
@@ -88,7 +89,7 @@ func (r *Checkers) open(ctx context.Context, ref *replayv1.CheckerRef) (*reached
 	case *replayv1.CheckerRef_Name:
 		return r.named(ctx, c.Name)
 	case *replayv1.CheckerRef_Address:
-		if !admits(r.dialAllow, c.Address) {
+		if !admitsAddress(r.dialAllow, c.Address) {
 			return nil, fixture.NewError(fixture.CodeDenied, "dial", fmt.Sprintf("%.120q", c.Address), errors.New("the server's configuration (dial_allow) does not admit this address"))
 		}
 		h, err := checkerhost.Dial(ctx, c.Address)
@@ -162,6 +163,34 @@ func admits(globs []string, s string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		ok, err := path.Match(glob, s)
 		return glob == "*" || ok && err == nil
+	})
+}
+
+// admitsAddress is admits for addresses: the name and the port match apart, and a star stands for no dot, so that a pattern for
+// some addresses does not admit a name that begins with one. Of a socket the whole path matches.
+func admitsAddress(globs []string, address string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		if glob == "*" || strings.HasPrefix(address, "unix:") || strings.HasPrefix(glob, "unix:") {
+			return admits([]string{glob}, address)
+		}
+		host, port, err := net.SplitHostPort(address)
+		wantHost, wantPort, wantErr := net.SplitHostPort(glob)
+		if err != nil || wantErr != nil || !admits([]string{wantPort}, port) {
+			return false
+		}
+		labels, want := strings.Split(host, "."), strings.Split(wantHost, ".")
+		if wantHost == "*" {
+			return true
+		}
+		if len(labels) != len(want) {
+			return false
+		}
+		for i, l := range labels {
+			if ok, err := path.Match(want[i], l); err != nil || !ok {
+				return false
+			}
+		}
+		return true
 	})
 }
 

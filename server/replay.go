@@ -146,13 +146,12 @@ func (s *replays) open(ctx context.Context, req *replayv1.ReplayRequest, by stri
 	}}
 	c.live = &live{id: c.record.ID, submittedBy: by}
 	c.ctx, c.live.cancel = context.WithCancelCause(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.list(c.live) // before there is a record that says that it runs
 	if c.live.seq, err = s.store.BeginReplay(c.record); err != nil {
 		c.live.cancel(err)
+		s.unlist(c.live)
 		return nil, err
 	}
-	s.live[c.record.ID] = c.live
 	s.changed.ring()
 	return c, nil
 }
@@ -161,9 +160,7 @@ func (s *replays) open(ctx context.Context, req *replayv1.ReplayRequest, by stri
 func (s *replays) run(c *trialOf, send func(*replayv1.ReplayResponse) error) error {
 	defer func() {
 		c.live.cancel(nil)
-		s.mu.Lock()
-		delete(s.live, c.record.ID)
-		s.mu.Unlock()
+		s.unlist(c.live)
 		c.live.end()
 		s.changed.ring()
 		<-s.slots
@@ -235,17 +232,20 @@ func (s *replays) liveOf(id string) *live {
 	return s.live[id]
 }
 
-// isRunning says whether a replay that has not ended is under way here, rather than cut by the end of its process.
-func (s *replays) isRunning(seq uint64) bool {
+func (s *replays) list(l *live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.live {
-		if l.seq == seq {
-			return true
-		}
-	}
-	return false
+	s.live[l.id] = l
 }
+
+func (s *replays) unlist(l *live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.live, l.id)
+}
+
+// isRunning says whether a replay that has not ended is under way here, rather than cut by the end of its process.
+func (s *replays) isRunning(id string) bool { return s.liveOf(id) != nil }
 
 // stop ends the replays that are left, and waits until their end is recorded. It comes after the last call.
 func (s *replays) stop() {
@@ -315,6 +315,10 @@ func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, S
 		return nil, Set{}, replayer.Trial{}, err
 	}
 	var notes []gate.Finding
+	if v.Pending() {
+		notes = append(notes, gate.Finding{Code: gate.VersionUnapproved, Subject: v.Name(),
+			Message: "it needs the approval of a second person, and lacks it: " + strings.Join(v.ApprovalNeeded, "; ")})
+	}
 	if req.GetPolicy() != nil {
 		own := set.Policy
 		if set.Policy, err = s.overridden(req.GetPolicy(), set); err != nil {

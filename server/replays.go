@@ -64,7 +64,7 @@ func stateOf(r *fixturestore.Replay, underWay bool) replayv1.State {
 }
 
 // ListReplays implements the service.
-func (s *replays) ListReplays(_ context.Context, req *replayv1.ListReplaysRequest) (*replayv1.ListReplaysResponse, error) {
+func (s *replays) ListReplays(ctx context.Context, req *replayv1.ListReplaysRequest) (*replayv1.ListReplaysResponse, error) {
 	before, err := parseNumberToken(req.GetPageToken())
 	if err != nil {
 		return nil, err
@@ -72,7 +72,10 @@ func (s *replays) ListReplays(_ context.Context, req *replayv1.ListReplaysReques
 	limit := pageSize(req.GetPageSize())
 	out := &replayv1.ListReplaysResponse{}
 	for {
-		records, err := s.store.Replays(req.GetSet(), req.GetRelease(), before, limit+1)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		records, more, err := s.store.Replays(req.GetSet(), req.GetRelease(), before, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +96,11 @@ func (s *replays) ListReplays(_ context.Context, req *replayv1.ListReplaysReques
 				out.Replays = append(out.Replays, p)
 			}
 		}
-		if len(records) <= limit {
+		if !more {
+			return out, nil
+		}
+		if len(out.GetReplays()) == limit {
+			out.NextPageToken = numberToken(before)
 			return out, nil
 		}
 	}
@@ -148,7 +155,11 @@ func (s *replays) watch(ctx context.Context, id string, after uint64, send func(
 	if err != nil {
 		return err
 	}
-	for i, e := range recorded(d) {
+	events := recorded(d)
+	if after > uint64(len(events)) {
+		return invalid("after_position", fmt.Errorf("the replay has %d events", len(events)))
+	}
+	for i, e := range events {
 		if e.Position = uint64(i) + 1; e.Position <= after {
 			continue
 		}

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -34,6 +35,8 @@ type Server struct {
 	ready    *readiness
 	checkers *Checkers
 	replays  *replays
+	stopping chan struct{} // closed by Stop
+	stopOnce sync.Once
 	limits   Limits
 	log      *zap.Logger
 	observer *telemetry.Telemetry // nil observes nothing
@@ -64,7 +67,7 @@ func New(c Config, p Parts) (*Server, error) {
 	}
 	limits := c.Limits.WithDefaults()
 	changed := &bell{}
-	s := &Server{ready: newReadiness(store.Ping), checkers: p.Checkers, limits: limits, log: log, observer: p.Telemetry, methods: map[string]bool{}}
+	s := &Server{ready: newReadiness(store.Ping), checkers: p.Checkers, limits: limits, log: log, stopping: make(chan struct{}), observer: p.Telemetry, methods: map[string]bool{}}
 	creds, err := c.TLS.credentials()
 	if err != nil {
 		return nil, err
@@ -81,9 +84,9 @@ func New(c Config, p Parts) (*Server, error) {
 	)
 	s.replays = &replays{store: store, registry: p.Checkers, limits: limits, override: c.PolicyOverride, now: now, log: log, observer: s.observer,
 		slots: make(chan struct{}, limits.Replays), changed: changed, live: map[string]*live{}}
-	fixturev1.RegisterFixtureServiceServer(s.grpc, &fixtures{store: store, now: now, known: known, changed: changed, log: log})
+	fixturev1.RegisterFixtureServiceServer(s.grpc, &fixtures{store: store, now: now, known: known, changed: changed, log: log, heavy: newHeavy()})
 	replayv1.RegisterReplayServiceServer(s.grpc, s.replays)
-	gatev1.RegisterGateServiceServer(s.grpc, &gates{store: store, running: s.replays.isRunning, now: now, required: c.RequiredSets, known: known, key: p.Key, changed: changed, log: log})
+	gatev1.RegisterGateServiceServer(s.grpc, &gates{store: store, running: s.replays.isRunning, now: now, required: c.RequiredSets, known: known, key: p.Key, changed: changed, log: log, stopping: s.stopping})
 	logv1.RegisterLogServiceServer(s.grpc, &logs{store: store, key: p.Key})
 	registryv1.RegisterRegistryServiceServer(s.grpc, p.Checkers)
 	healthv1.RegisterHealthServer(s.grpc, s.ready)
@@ -120,7 +123,8 @@ func (s *Server) Serve(l net.Listener) error {
 // when the timeout is over. Replays that it ends are recorded as cancelled.
 func (s *Server) Stop() error {
 	s.ready.drain()
-	s.checkers.instances.stop() // or their streams would never end
+	s.stopOnce.Do(func() { close(s.stopping) }) // those that watch the gate would never end
+	s.checkers.instances.stop()                 // or their streams would never end
 	hard := time.AfterFunc(s.limits.StopTimeout, func() {
 		s.log.Warn("calls under way did not end in time; they are cut", zap.Duration("timeout", s.limits.StopTimeout))
 		s.replays.cancelAll() // before their checkers are cut off: they are cancelled, and have lost nothing
@@ -128,6 +132,7 @@ func (s *Server) Stop() error {
 	})
 	defer hard.Stop()
 	s.grpc.GracefulStop()
+	s.replays.detached.Wait() // until the hard stop cancels them
 	s.replays.stop()
 	return s.checkers.Close()
 }

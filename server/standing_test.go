@@ -107,8 +107,8 @@ func TestR18FourEyes(t *testing.T) {
 				t.Fatalf("got %v", v)
 			}
 			if name != "an allowlist" { // an entry that is not used blocks
-				h.run(t, request(name, 10))
-				h.wantStatus(t, name, unknown, "UNAPPROVED")
+				h.run(t, request(name, 10)) // a run alone says so too
+				h.wantStatus(t, name, block, "VERSION_UNAPPROVED")
 			}
 			req := &fixturev1.ApproveVersionRequest{Set: "notes", Version: v.GetNumber(), Checksum: v.GetChecksum(), Reason: "fine"}
 			_, err = client.ApproveVersion(h.as(t, "ada"), req)
@@ -117,6 +117,8 @@ func TestR18FourEyes(t *testing.T) {
 			wantStatusCode(t, err, codes.PermissionDenied, "takes one of approver")
 			approve(t, h, v.GetNumber())
 			if name != "an allowlist" {
+				h.wantStatus(t, name, block, "VERSION_UNAPPROVED") // it was tried before
+				h.run(t, request(name, 10))
 				h.wantStatus(t, name, pass, "")
 			}
 			// Back to where it was needs nobody.
@@ -220,6 +222,8 @@ func TestWaivers(t *testing.T) {
 		"an older decision":  {blocked, func(r *gatev1.GrantWaiverRequest) { r.ReplayId = passed.GetReplayId() }, codes.FailedPrecondition, "newest decision"},
 		"an unknown release": {blocked, func(r *gatev1.GrantWaiverRequest) { r.Release = "v9" }, codes.FailedPrecondition, "UNKNOWN"},
 		"no reason":          {blocked, func(r *gatev1.GrantWaiverRequest) { r.Reason = " " }, codes.InvalidArgument, "reason"},
+		"a painted reason":   {blocked, func(r *gatev1.GrantWaiverRequest) { r.Reason = "\x1b[2JPASS" }, codes.InvalidArgument, "control characters"},
+		"a long reason":      {blocked, func(r *gatev1.GrantWaiverRequest) { r.Reason = strings.Repeat("x", 5000) }, codes.InvalidArgument, "over the limit"},
 		"no end":             {blocked, func(r *gatev1.GrantWaiverRequest) { r.ExpiresAt = nil }, codes.InvalidArgument, "ends"},
 		"past":               {blocked, func(r *gatev1.GrantWaiverRequest) { r.ExpiresAt = timestamppb.New(h.clock.now()) }, codes.InvalidArgument, "past"},
 		"too long":           {blocked, func(r *gatev1.GrantWaiverRequest) { r.ExpiresAt = timestamppb.New(h.clock.now().Add(721 * time.Hour)) }, codes.InvalidArgument, "30 days"},
@@ -245,8 +249,13 @@ func TestWaivers(t *testing.T) {
 	h.wantStatus(t, "v2", block, "FLIP")
 	h.run(t, request("v1", 7)) // the same release with one more
 	h.wantStatus(t, "v1", block, "FLIP")
-	h.run(t, request("v1", 8)) // the same again
+	again := request("v1", 8) // the same again
+	again.ArtifactDigest = "sha256:" + strings.Repeat("0", 64)
+	h.run(t, again)
 	h.wantStatus(t, "v1", pass, "")
+	if _, err := client.AttestDecision(h.as(t, "reader"), &gatev1.AttestDecisionRequest{Release: "v1", Set: "notes"}); err != nil {
+		t.Errorf("what passes by a waiver cannot be attested: %v", err)
+	}
 	h.push(t, "author", 1, nil, ids(0, 21)...)
 	h.run(t, request("v1", 8)) // the same flips on another version
 	h.wantStatus(t, "v1", block, "FLIP")

@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -85,10 +88,34 @@ func ReadTokens(path string) ([]Token, error) {
 		}
 		seen[t.SHA256] = true
 	}
+	errs = append(errs, checkCallers(f.Tokens, nil))
 	if err := errors.Join(errs...); err != nil {
 		return nil, fixture.NewError(fixture.CodeInvalid, "read tokens", path, err)
 	}
 	return f.Tokens, nil
+}
+
+// checkCallers holds the rules on roles for each caller, whatever it shows: two tokens, or a token and a certificate, of one name
+// are one caller's.
+func checkCallers(tokens []Token, certificates []CertificateConfig) error {
+	have, seen := map[string][]Role{}, map[string]bool{}
+	var errs []error
+	for _, t := range tokens {
+		have[t.Name] = append(have[t.Name], t.Roles...)
+	}
+	for _, c := range certificates {
+		if seen[c.Name] {
+			errs = append(errs, fmt.Errorf("certificate %q stands there twice", c.Name))
+		}
+		seen[c.Name] = true
+		have[c.Name] = append(have[c.Name], c.Roles...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		if err := checkRoles(have[name]); err != nil {
+			errs = append(errs, fmt.Errorf("%q: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // WriteTokens replaces a file of tokens. Only its owner can read it.
@@ -97,11 +124,21 @@ func WriteTokens(path string, tokens []Token) error {
 	if err != nil {
 		return err
 	}
-	tmp := path + ".new"
-	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // of mode 0600
+	if err != nil {
 		return err
 	}
-	return os.Rename(tmp, path)
+	_, err = tmp.Write(b)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
 }
 
 // tokenFile is a file of tokens that is read again whenever it changes. Safe for concurrent use.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/retrial-dev/retrial/fixturestore"
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
@@ -72,12 +74,7 @@ func checkWaiver(req *gatev1.GrantWaiverRequest, now time.Time) error {
 			errs = append(errs, invalid(field, errors.New("missing")))
 		}
 	}
-	if strings.TrimSpace(req.GetReason()) == "" {
-		errs = append(errs, invalid("reason", errors.New("missing: a waiver says why it is granted")))
-	}
-	if len(req.GetReason()) > maxReason {
-		errs = append(errs, invalid("reason", fmt.Errorf("%d bytes are over the limit of %d", len(req.GetReason()), maxReason)))
-	}
+	errs = append(errs, checkReason("reason", req.GetReason(), true))
 	until := req.GetExpiresAt()
 	switch {
 	case until == nil || until.CheckValid() != nil:
@@ -92,6 +89,19 @@ func checkWaiver(req *gatev1.GrantWaiverRequest, now time.Time) error {
 
 // maxReason bounds a reason that somebody gives, in bytes.
 const maxReason = 4 << 10
+
+// checkReason holds what somebody gives as a reason fit to be shown anywhere: line feeds are its only control characters.
+func checkReason(field, reason string, needed bool) error {
+	switch {
+	case needed && strings.TrimSpace(reason) == "":
+		return invalid(field, errors.New("missing: say why"))
+	case len(reason) > maxReason:
+		return invalid(field, fmt.Errorf("%d bytes are over the limit of %d", len(reason), maxReason))
+	case !utf8.ValidString(reason) || strings.ContainsFunc(reason, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }):
+		return invalid(field, errors.New("it has control characters, or is no UTF-8"))
+	}
+	return nil
+}
 
 // blockedOf gives what of a decision a waiver would have to cover.
 func blockedOf(d *gatev1.Decision) gate.Blocked {

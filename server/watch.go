@@ -1,11 +1,15 @@
 package server
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
 
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
 // WatchGate implements the service.
@@ -28,14 +32,17 @@ func (g *gates) WatchGate(req *gatev1.WatchGateRequest, stream grpc.ServerStream
 			}
 			last = current
 		}
-		if !wait(ctx.Done(), rung, next, now) {
-			return ctx.Err()
+		if !wait(ctx.Done(), g.stopping, rung, next, now) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fixture.NewError(fixture.CodeUnavailable, "watch", "", errors.New("the server is stopping"))
 		}
 	}
 }
 
-// wait is true when something changed, or the next instant has come, and false when the watcher is done.
-func wait(done, rung <-chan struct{}, next, now time.Time) bool {
+// wait is true when something changed, or the next instant has come, and false when the watcher or the server is done.
+func wait(done, stopping, rung <-chan struct{}, next, now time.Time) bool {
 	var due <-chan time.Time
 	if !next.IsZero() {
 		timer := time.NewTimer(next.Sub(now))
@@ -44,6 +51,8 @@ func wait(done, rung <-chan struct{}, next, now time.Time) bool {
 	}
 	select {
 	case <-done:
+		return false
+	case <-stopping:
 		return false
 	case <-rung:
 	case <-due:
@@ -60,7 +69,7 @@ func stoodOtherwise(a, b *gatev1.GetGateStatusResponse) bool {
 		t := b.GetSets()[i]
 		if s.GetSet() != t.GetSet() || s.GetStatus() != t.GetStatus() || s.GetNewestVersion() != t.GetNewestVersion() ||
 			s.GetDecision().GetReplayId() != t.GetDecision().GetReplayId() ||
-			len(s.GetWaivers()) != len(t.GetWaivers()) || len(s.GetCauses()) != len(t.GetCauses()) {
+			!slices.EqualFunc(s.GetWaivers(), t.GetWaivers(), func(v, w *gatev1.Waiver) bool { return v.GetWaiverId() == w.GetWaiverId() }) || len(s.GetCauses()) != len(t.GetCauses()) {
 			return true
 		}
 		for j, c := range s.GetCauses() {

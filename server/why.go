@@ -21,6 +21,10 @@ func (f *fixtures) ExplainRow(ctx context.Context, req *fixturev1.ExplainRowRequ
 	if req.GetSourceRowId() == "" {
 		return nil, invalid("source_row_id", errors.New("missing"))
 	}
+	if err := f.heavy.enter("explain row"); err != nil {
+		return nil, err
+	}
+	defer f.heavy.leave()
 	sets := []string{req.GetSet()}
 	if req.GetSet() == "" {
 		var err error
@@ -181,7 +185,7 @@ func (r *rowHistory) first() error {
 func (r *rowHistory) replays() error {
 	const page = 100
 	for before := uint64(0); ; {
-		records, err := r.store.Replays(r.set, "", before, page)
+		records, more, err := r.store.Replays(r.set, "", before, page)
 		if err != nil {
 			return err
 		}
@@ -194,7 +198,7 @@ func (r *rowHistory) replays() error {
 				return err
 			}
 		}
-		if len(records) < page {
+		if !more {
 			return nil
 		}
 	}

@@ -15,6 +15,7 @@ func TestR34ExplainRow(t *testing.T) {
 	h := newHouse(t, nil)
 	blocked := h.run(t, request("v1", 8))
 	h.push(t, "author", 1, nil, append(ids(0, 8), ids(9, 20)...)...) // without n-08
+	approve(t, h, 2)
 	passed := h.run(t, request("v2", 10))
 	h.push(t, "author", 2, nil, ids(0, 21)...) // with it again, and with n-20
 	explain := func(row string) string {

@@ -60,6 +60,9 @@ later replay has blocked since, only the server knows.
 }
 
 func (a *app) verifyAttestations(v *verification, files []string, now time.Time) error {
+	if v.release == "" && v.artifact == "" {
+		return usage(errors.New("say what it must be about: --artifact or --release; an attestation of anything else is no evidence"))
+	}
 	keys, err := readPublicKeys(v.keys)
 	if err != nil {
 		return usage(err)

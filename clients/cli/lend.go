@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,7 +20,16 @@ import (
 )
 
 // lentName makes the name of a checker that is lent to a server for one run.
-func lentName() string { return "run-" + strings.ToLower(rand.Text()) }
+//
+// One that belongs to an idempotency key has the same name each time: the name is a part of the request, and the second must be
+// the first.
+func lentName(key, side string) string {
+	if key == "" {
+		return "run-" + strings.ToLower(rand.Text())
+	}
+	sum := sha256.Sum256([]byte(key + "\x00" + side))
+	return "run-" + hex.EncodeToString(sum[:16])
+}
 
 // lend launches checkers in this process and attaches each to a server under its name. takeBack ends them: no process of theirs is
 // left when it returns. What it says of one that has ended by itself goes to stderr, since the server cannot know.

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -30,9 +31,19 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		return exitPass
 	}
 	if text := errorText(err); text != "" {
-		fmt.Fprintln(stderr, "retrial: "+text)
+		fmt.Fprintln(stderr, "retrial: "+legible(text))
 	}
 	return exitStatus(err)
+}
+
+// legible takes the control characters out of a text of somebody else's, but for line feeds and tabs.
+func legible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
 }
 
 // errorText gives an error as a person reads it: a status without its code, since the exit status says that.

@@ -72,7 +72,7 @@ admit: run- and letters.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.baselineGiven, f.candidateGiven = cmd.Flags().Changed("baseline"), cmd.Flags().Changed("candidate")
 			dir := "."
-			for _, name := range []string{"release", "fixtures", "set", "policy"} {
+			for _, name := range []string{"release", "fixtures", "set", "policy", "artifact", "idempotency-key"} {
 				if fl := cmd.Flags().Lookup(name); fl.Changed && fl.Value.String() == "" {
 					return usage(fmt.Errorf("--%s is empty: a variable that is not set?", name))
 				}
@@ -92,6 +92,9 @@ admit: run- and letters.
 			err := a.run(cmd.Context(), dir, f)
 			if err != nil && cmd.Context().Err() != nil && err.Error() != "" {
 				err = &exit{exitBlocked, errors.New("release blocked: the run was cancelled")} // wherever it was
+				if f.detach {
+					err = &exit{exitUndecided, errors.New("no decision here: the run goes on; `retrial replays list` and `retrial replays watch` find it")}
+				}
 			}
 			return err
 		},
@@ -255,15 +258,18 @@ func (a *app) checkersOf(dir string, c setdir.Config, f runFlags, req *replayv1.
 			return nil, fmt.Errorf("--%s-param: %w", side.name, err)
 		}
 		*side.ref = &replayv1.CheckerRef{Parameters: params}
-		if err := a.refer(*side.ref, side.name, config, at, own); err != nil {
+		if err := a.refer(*side.ref, side.name, config, at, f.key, own); err != nil {
 			return nil, err
 		}
+	}
+	if a.server != "" && f.detach && len(own) > 0 {
+		return nil, errors.New("--detach lets the run go on without this process, and a checker that is a command of this process ends with it: name one of the server's")
 	}
 	return own, nil
 }
 
 // refer points a reference at a checker: at the server's own, or at one of this process.
-func (a *app) refer(ref *replayv1.CheckerRef, name string, c setdir.CheckerConfig, dir string, own map[string]server.CheckerConfig) error {
+func (a *app) refer(ref *replayv1.CheckerRef, name string, c setdir.CheckerConfig, dir, key string, own map[string]server.CheckerConfig) error {
 	switch {
 	case c.Name != "" && a.server == "":
 		return fmt.Errorf("%s: %q is the name of a registered checker, and without --server there is no registry", name, c.Name)
@@ -275,7 +281,7 @@ func (a *app) refer(ref *replayv1.CheckerRef, name string, c setdir.CheckerConfi
 		return fmt.Errorf("no %s: give one in %s or with --%s", name, setdir.ConfigFile, name)
 	default:
 		if a.server != "" {
-			name = lentName() // a server starts no command of a caller: it runs here
+			name = lentName(key, name) // a server starts no command of a caller: it runs here
 		}
 		own[name] = server.CheckerConfig{Command: c.Command, Env: c.Env, Dir: dir}
 		ref.Checker = &replayv1.CheckerRef_Name{Name: name}

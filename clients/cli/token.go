@@ -87,6 +87,9 @@ func (a *app) tokenListCommand() *cobra.Command {
 		Short: "List the tokens of a file: whose they are, not what they are",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if file == "" {
+				return usage(errors.New("say which file: --file"))
+			}
 			tokens, err := server.ReadTokens(file)
 			if err != nil {
 				return err
@@ -121,6 +124,9 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 		Short: "Take a caller's token out of the file",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if file == "" {
+				return usage(errors.New("say which file: --file"))
+			}
 			tokens, err := server.ReadTokens(file)
 			if err != nil {
 				return err

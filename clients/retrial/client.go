@@ -25,10 +25,13 @@ type Replay struct {
 	over     bool
 }
 
+// maxDecisionBytes bounds one event: a decision has up to a thousand findings.
+const maxDecisionBytes = 16 << 20
+
 // StartReplay begins a replay over a connection to the service. The replay ends when ctx does; then it is recorded as
 // cancelled.
 func StartReplay(ctx context.Context, conn grpc.ClientConnInterface, req *replayv1.ReplayRequest) (*Replay, error) {
-	stream, err := replayv1.NewReplayServiceClient(conn).Replay(ctx, req)
+	stream, err := replayv1.NewReplayServiceClient(conn).Replay(ctx, req, grpc.MaxCallRecvMsgSize(maxDecisionBytes))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDecision, err)
 	}

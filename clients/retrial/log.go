@@ -55,7 +55,13 @@ func CheckGate(ctx context.Context, conn grpc.ClientConnInterface, res *gatev1.G
 	if err := extends(ctx, client, pin, c.Tree); err != nil {
 		return pin, err
 	}
+	if res.GetStatus() == gatev1.Status_STATUS_PASS && len(res.GetSets()) == 0 {
+		return pin, tampered("a pass over no set")
+	}
 	for _, s := range res.GetSets() {
+		if res.GetStatus() == gatev1.Status_STATUS_PASS && (s.GetStatus() != gatev1.Status_STATUS_PASS || s.GetDecision() == nil) {
+			return pin, tampered("a pass of which set %q is none, or has no decision", s.GetSet())
+		}
 		if s.GetDecision() == nil {
 			continue
 		}

@@ -164,6 +164,19 @@ func TestCheckGate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for name, unfounded := range map[string]func(*gatev1.GetGateStatusResponse){
+		"no set":      func(r *gatev1.GetGateStatusResponse) { r.Sets = nil },
+		"no decision": func(r *gatev1.GetGateStatusResponse) { r.Sets[0].Decision = nil },
+		"a set that does not pass": func(r *gatev1.GetGateStatusResponse) {
+			r.Sets = append(r.Sets, &gatev1.SetStanding{Set: "t", Status: gatev1.Status_STATUS_UNKNOWN})
+		},
+	} {
+		bad := proto.CloneOf(again)
+		unfounded(bad)
+		if _, err := retrial.CheckGate(t.Context(), conn, bad, later); !errors.Is(err, retrial.ErrTampered) {
+			t.Errorf("a pass with %s: %v", name, err)
+		}
+	}
 	// A decision that is in the log, shown as that of another replay.
 	swapped := proto.CloneOf(again)
 	swapped.Sets[0].Decision.ReplayId = "r-3"

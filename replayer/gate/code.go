@@ -46,6 +46,8 @@ const (
 	RecordingStale Code = "RECORDING_STALE"
 	// ConfigurationMismatch: the baseline decides by another configuration than the set was built against.
 	ConfigurationMismatch Code = "CONFIGURATION_MISMATCH"
+	// VersionUnapproved: the version needs the approval of a second person, and lacks it (R18).
+	VersionUnapproved Code = "VERSION_UNAPPROVED"
 	// PolicyOverridden: the run was ruled by another policy than the set's own (R26).
 	PolicyOverridden Code = "POLICY_OVERRIDDEN"
 	// InstanceLost: an instance of a checker was lost, and another one was asked what it had not answered.
@@ -85,6 +87,7 @@ var table = []rule{
 	{StubsBypassed, Blocking, "none of the stubs was asked for", "none of the stubs was asked for"},
 	{RecordingStale, Blocking, "%d recording is stale", "%d recordings are stale"},
 	{ConfigurationMismatch, Blocking, "the baseline's configuration is not the set's", "the baseline's configuration is not the set's"},
+	{VersionUnapproved, Blocking, "the version lacks its approval", "the version lacks its approval"},
 	{AllowlistExpired, Blocking, "%d allowlist entry expired", "%d allowlist entries expired"},
 	{AllowlistUnused, Blocking, "%d allowlist entry unused", "%d allowlist entries unused"},
 	{PolicyOverridden, Warning, "another policy than the set's own", "another policy than the set's own"},

@@ -79,10 +79,10 @@ func resultOf(d *gatev1.Decision, status gatev1.Status) (Result, error) {
 	return "", errors.New("the standing of the release is unknown: there is nothing to attest")
 }
 
-// waive adds a waiver, which must be for this decision and no other. The attestation ends with the first that does.
+// waive adds a waiver, which must be for this release and version, and exactly these flips. The attestation ends with the first that does.
 func (s *Summary) waive(d *gatev1.Decision, w *gatev1.Waiver) error {
-	if w.GetReplayId() != s.ReplayID || w.GetRelease() != s.Release || w.GetSet() != s.Set || w.GetVersion() != s.Version {
-		return fmt.Errorf("waiver %s is for replay %s of release %s on %s version %d, which is another decision", w.GetWaiverId(), w.GetReplayId(), w.GetRelease(), w.GetSet(), w.GetVersion())
+	if w.GetRelease() != s.Release || w.GetSet() != s.Set || w.GetVersion() != s.Version {
+		return fmt.Errorf("waiver %s is for release %s on %s version %d, which is another", w.GetWaiverId(), w.GetRelease(), w.GetSet(), w.GetVersion())
 	}
 	if w.GetRevokedAt() != nil || w.GetRevokedBy() != "" {
 		return fmt.Errorf("waiver %s was revoked", w.GetWaiverId())

@@ -115,7 +115,9 @@ func (h *Host) ask(ctx context.Context) (*checkerv1.DescribeResponse, error) {
 const (
 	maxParameters   = 256
 	maxDeclared     = 10_000
-	maxDefaultBytes = 4 << 10
+	maxDefaultBytes = 4 << 10 // and of a value that a run gives
+	// maxParameterBytes bounds all that a run gives: it stands in the decision.
+	maxParameterBytes = 64 << 10
 )
 
 func checkDescription(d *checkerv1.DescribeResponse) error {
@@ -191,6 +193,18 @@ func (h *Host) parameters(given map[string]string) (map[string][]byte, error) {
 	var errs []error
 	refuse := func(name string, err error) {
 		errs = append(errs, &fixture.Error{Code: fixture.CodeInvalid, Op: "configure checker", Subject: h.desc.GetName(), Field: name, Err: err})
+	}
+	total := 0
+	for name, value := range given {
+		if total += len(name) + len(value); len(value) > maxDefaultBytes {
+			refuse(name, fmt.Errorf("its value has %d bytes, over the limit of %d", len(value), maxDefaultBytes))
+		}
+	}
+	if total > maxParameterBytes {
+		refuse("", fmt.Errorf("the parameters have %d bytes, over the limit of %d", total, maxParameterBytes))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err // nothing of it is repeated
 	}
 	out := map[string][]byte{}
 	var known []string

@@ -93,8 +93,8 @@ type Policy struct {
 	BlockUnusedStubs bool `protobuf:"varint,4,opt,name=block_unused_stubs,json=blockUnusedStubs,proto3" json:"block_unused_stubs,omitempty"`
 	// How old a decision may be and still count. Optional; for ever.
 	EvidenceMaxAge *durationpb.Duration `protobuf:"bytes,5,opt,name=evidence_max_age,json=evidenceMaxAge,proto3" json:"evidence_max_age,omitempty"`
-	// How many fixtures a version may remove without the approval of a second person, on a server that knows its callers.
-	// Optional; none.
+	// How many fixtures may be removed or rewritten without the approval of a second person, in all versions since the newest
+	// that was approved, on a server that knows its callers. Optional; none.
 	FreeRemovals  uint32 `protobuf:"varint,6,opt,name=free_removals,json=freeRemovals,proto3" json:"free_removals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -965,8 +965,10 @@ func (x *RenewLeaseResponse) GetInstance() *Instance {
 // DeregisterRequest names a lease.
 type DeregisterRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lease. Required.
-	LeaseId       string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	// The lease. Required, or `instance_id`.
+	LeaseId string `protobuf:"bytes,1,opt,name=lease_id,json=leaseId,proto3" json:"lease_id,omitempty"`
+	// The instance, for an admin, who has no lease.
+	InstanceId    string `protobuf:"bytes,2,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1004,6 +1006,13 @@ func (*DeregisterRequest) Descriptor() ([]byte, []int) {
 func (x *DeregisterRequest) GetLeaseId() string {
 	if x != nil {
 		return x.LeaseId
+	}
+	return ""
+}
+
+func (x *DeregisterRequest) GetInstanceId() string {
+	if x != nil {
+		return x.InstanceId
 	}
 	return ""
 }
@@ -1101,9 +1110,11 @@ const file_retrial_registry_v1_registry_proto_rawDesc = "" +
 	"\x11RenewLeaseRequest\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\"O\n" +
 	"\x12RenewLeaseResponse\x129\n" +
-	"\binstance\x18\x01 \x01(\v2\x1d.retrial.registry.v1.InstanceR\binstance\".\n" +
+	"\binstance\x18\x01 \x01(\v2\x1d.retrial.registry.v1.InstanceR\binstance\"O\n" +
 	"\x11DeregisterRequest\x12\x19\n" +
-	"\blease_id\x18\x01 \x01(\tR\aleaseId\"\x14\n" +
+	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1f\n" +
+	"\vinstance_id\x18\x02 \x01(\tR\n" +
+	"instanceId\"\x14\n" +
 	"\x12DeregisterResponse*m\n" +
 	"\tTransport\x12\x19\n" +
 	"\x15TRANSPORT_UNSPECIFIED\x10\x00\x12\x16\n" +

@@ -60,7 +60,7 @@ type RegistryServiceClient interface {
 	//
 	// Errors: NOT_FOUND for a lease that has ended: register again; UNAVAILABLE for a checker that does not answer.
 	RenewLease(ctx context.Context, in *RenewLeaseRequest, opts ...grpc.CallOption) (*RenewLeaseResponse, error)
-	// Deregister ends a lease. NOT_FOUND for one that has ended.
+	// Deregister ends a lease, or for an admin any instance, attached or registered. NOT_FOUND for one that has ended.
 	Deregister(ctx context.Context, in *DeregisterRequest, opts ...grpc.CallOption) (*DeregisterResponse, error)
 }
 
@@ -166,7 +166,7 @@ type RegistryServiceServer interface {
 	//
 	// Errors: NOT_FOUND for a lease that has ended: register again; UNAVAILABLE for a checker that does not answer.
 	RenewLease(context.Context, *RenewLeaseRequest) (*RenewLeaseResponse, error)
-	// Deregister ends a lease. NOT_FOUND for one that has ended.
+	// Deregister ends a lease, or for an admin any instance, attached or registered. NOT_FOUND for one that has ended.
 	Deregister(context.Context, *DeregisterRequest) (*DeregisterResponse, error)
 	mustEmbedUnimplementedRegistryServiceServer()
 }

@@ -52,8 +52,8 @@ type ReplayServiceClient interface {
 	// the decision, last. Each event but progress has a position, so that a watcher that was cut resumes behind the last one it
 	// saw. Of the findings it has the first 1,000, as the decision has.
 	//
-	// Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that came to no decision, once its events
-	// have been sent.
+	// Errors: NOT_FOUND for an unknown id; INVALID_ARGUMENT for a position behind the last; FAILED_PRECONDITION for a replay
+	// that came to no decision, once its events have been sent.
 	WatchReplay(ctx context.Context, in *WatchReplayRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchReplayResponse], error)
 	// ListReplays lists replays, newest first.
 	ListReplays(ctx context.Context, in *ListReplaysRequest, opts ...grpc.CallOption) (*ListReplaysResponse, error)
@@ -163,8 +163,8 @@ type ReplayServiceServer interface {
 	// the decision, last. Each event but progress has a position, so that a watcher that was cut resumes behind the last one it
 	// saw. Of the findings it has the first 1,000, as the decision has.
 	//
-	// Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that came to no decision, once its events
-	// have been sent.
+	// Errors: NOT_FOUND for an unknown id; INVALID_ARGUMENT for a position behind the last; FAILED_PRECONDITION for a replay
+	// that came to no decision, once its events have been sent.
 	WatchReplay(*WatchReplayRequest, grpc.ServerStreamingServer[WatchReplayResponse]) error
 	// ListReplays lists replays, newest first.
 	ListReplays(context.Context, *ListReplaysRequest) (*ListReplaysResponse, error)
