@@ -46,10 +46,10 @@ function isName(name: string): boolean {
   return name !== "" && name.isWellFormed() && !/[\s\u0085+]/u.test(name);
 }
 
-/** Decodes base64 as strictly as Go does: padded, nothing around it. */
+/** Decodes base64 as it is encoded: padded, nothing around it, no bit to spare. Undefined for anything else. */
 export function base64(text: string): Buffer | undefined {
   const out = Buffer.from(text, "base64");
-  return /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text) ? out : undefined;
+  return out.toString("base64") === text ? out : undefined;
 }
 
 /** Verifies a signed note and gives its text. A TypeError for what is none, or is not signed by the key. */
