@@ -21,7 +21,7 @@ const maxDepth = 128;
 
 const numbers = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a string must not hold
-const stringEnd = /["\\\u0000-\u001f]/g;
+const control = /[\u0000-\u001f]/;
 
 /**
  * Parses a JSON text without losing anything of its numbers. A SyntaxError for what is no JSON, for an object that has a
@@ -34,8 +34,15 @@ export function parse(text: string): JsonValue {
 class Parser {
   private at = 0;
   private depth = 0;
+  /** Whether there is a control character in the text: outside strings it can be white space. */
+  private readonly hasControls: boolean;
 
-  constructor(private readonly text: string) {}
+  constructor(private readonly text: string) {
+    this.hasControls = control.test(text);
+    if (!text.isWellFormed()) {
+      this.fail("a lone surrogate somewhere");
+    }
+  }
 
   document(): JsonValue {
     const value = this.value();
@@ -104,13 +111,16 @@ class Parser {
 
   private string(): string {
     const start = ++this.at;
-    stringEnd.lastIndex = start;
-    const end = stringEnd.exec(this.text)?.index;
-    if (end !== undefined && this.text[end] === '"') {
-      this.at = end + 1;
-      return this.sound(this.text.slice(start, end));
+    const end = this.text.indexOf('"', start);
+    const value = this.text.slice(start, end);
+    if (end < 0 || value.includes("\\")) {
+      return this.escaped(start);
     }
-    return this.escaped(start);
+    if (this.hasControls && control.test(value)) {
+      this.fail("a control character in a string");
+    }
+    this.at = end + 1;
+    return value;
   }
 
   /** Reads a string that has escapes: finds its end, and leaves the rest to JSON.parse. */
@@ -132,14 +142,10 @@ class Parser {
     } catch {
       this.fail("a malformed string");
     }
-    this.at = end + 1;
-    return this.sound(value);
-  }
-
-  private sound(value: string): string {
     if (!value.isWellFormed()) {
-      this.fail("a lone surrogate in what stands before");
+      this.fail("an escaped lone surrogate in a string");
     }
+    this.at = end + 1;
     return value;
   }
 
