@@ -32,8 +32,8 @@ export function describe(d: Description): DescribeResponse {
   });
 }
 
-/** Digests the file of the main module; empty where the program is no file. */
-function mainDigest(): string {
+/** Digests the file of the main module; empty where the program is no file. The file may be another one by the next time. */
+const mainDigest = once((): string => {
   const main = process.argv[1];
   if (main === undefined) {
     return "";
@@ -44,4 +44,12 @@ function mainDigest(): string {
   } catch {
     return "";
   }
+});
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }

@@ -64,8 +64,8 @@ const definition: ServiceDefinition = {
   },
 };
 
-/** One stream of cases. It takes requests as fast as it answers them, and answers as fast as the caller takes them. */
-class CheckStream {
+/** @internal One stream of cases. It takes requests as fast as it answers them, and answers as fast as the caller takes them. */
+export class CheckStream {
   private readonly results = new Results();
   private parameters: ParameterValues<ParameterDefinitions> | undefined;
   private readonly abort = new AbortController();

@@ -181,15 +181,20 @@ function readPair(message: Uint8Array): [string, Uint8Array] {
 
 const firstBytes = 16 << 10;
 
+/** Outcomes without an output are few and short: their bytes are kept, as long as they are. */
+const maxOutcomes = 1024;
+const maxWord = 256;
+
 /** A CheckResponse on its way out. */
 export class Results {
   private buffer = Buffer.allocUnsafe(firstBytes);
   /** How many bytes there are. */
   size = 0;
+  private readonly outcomes = new Map<string, Map<string, Uint8Array>>();
 
   /** Appends the result of one case. */
   add(id: Uint8Array, a: Answer): void {
-    const answer = a.outcome === undefined ? errorBody(a) : outcomeBody(a.outcome);
+    const answer = a.outcome === undefined ? errorBody(a) : this.outcome(a.outcome);
     const used = a.stubsUsed.map((call) => Buffer.from(call));
     let body = 1 + id.length + prefixed(answer.length);
     for (const call of used) {
@@ -213,6 +218,27 @@ export class Results {
     this.buffer = Buffer.allocUnsafe(firstBytes); // what was given may not have been sent yet
     this.size = 0;
     return out;
+  }
+
+  /** Gives the bytes of an outcome. */
+  private outcome(o: NonNullable<Answer["outcome"]>): Uint8Array {
+    if (o.output !== undefined || o.verdict.length + o.reasonCode.length > maxWord) {
+      return fields([1, Buffer.from(o.verdict)], [2, Buffer.from(o.reasonCode)], [3, o.output ?? none]);
+    }
+    let reasons = this.outcomes.get(o.verdict);
+    const known = reasons?.get(o.reasonCode);
+    if (known !== undefined) {
+      return known;
+    }
+    const body = fields([1, Buffer.from(o.verdict)], [2, Buffer.from(o.reasonCode)]);
+    if (reasons === undefined && this.outcomes.size < maxOutcomes) {
+      reasons = new Map();
+      this.outcomes.set(o.verdict, reasons);
+    }
+    if (reasons !== undefined && reasons.size < maxOutcomes) {
+      reasons.set(o.reasonCode, body);
+    }
+    return body;
   }
 
   private room(n: number): void {
@@ -252,31 +278,6 @@ function putVarint(to: Uint8Array, at: number, n: number): number {
   }
   to[end++] = rest;
   return end;
-}
-
-/** Outcomes without an output are few and short: their bytes are kept. */
-const maxOutcomes = 1024;
-const maxWord = 256;
-const outcomes = new Map<string, Map<string, Uint8Array>>();
-
-function outcomeBody(o: NonNullable<Answer["outcome"]>): Uint8Array {
-  if (o.output !== undefined || o.verdict.length + o.reasonCode.length > maxWord) {
-    return fields([1, Buffer.from(o.verdict)], [2, Buffer.from(o.reasonCode)], [3, o.output ?? none]);
-  }
-  let reasons = outcomes.get(o.verdict);
-  const known = reasons?.get(o.reasonCode);
-  if (known !== undefined) {
-    return known;
-  }
-  const body = fields([1, Buffer.from(o.verdict)], [2, Buffer.from(o.reasonCode)]);
-  if (reasons === undefined && outcomes.size < maxOutcomes) {
-    reasons = new Map();
-    outcomes.set(o.verdict, reasons);
-  }
-  if (reasons !== undefined && reasons.size < maxOutcomes) {
-    reasons.set(o.reasonCode, body);
-  }
-  return body;
 }
 
 function errorBody({ error }: Answer): Uint8Array {

@@ -8,7 +8,17 @@ import { create } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import { CheckerService, DescribeRequestSchema } from "../src/gen/retrial/checker/v1/checker_pb.js";
 import { Connection } from "../src/rpc.js";
-import { ask, checkerFile, execute, launch, launchedEnvironment, Program, promotion, temporary } from "./support.js";
+import {
+  ask,
+  binary,
+  checkerFile,
+  execute,
+  launch,
+  launchedEnvironment,
+  Program,
+  promotion,
+  temporary,
+} from "./support.js";
 
 const odd = checkerFile("odd");
 const one = (what: string) => [{ open: {} }, { cases: [{ caseId: 1n, input: Buffer.from(`{"what":"${what}"}`) }] }];
@@ -104,6 +114,7 @@ test("it listens where it is told to: at a socket, which it may replace, and at 
   const connection = new Connection(`unix:${path}`, {});
   t.after(() => connection.close());
   assert.equal((await ask(connection, one("plain"))).results.size, 1);
+  assert.equal((await execute(t, binary, ["health", "--server", `unix:${path}`])).code, 0);
   again.kill("SIGINT");
   assert.equal((await again.ended).code, 0);
 
