@@ -1,5 +1,5 @@
 // Prints how many cases a second a trivial checker answers, in batches of 256 over a unix socket. The other end is a bare HTTP/2
-// client that sends messages it has made before and reads no more than their lengths, so that it is the checker that is measured.
+// client that sends messages which it has made before, and reads no more of the answers than their lengths, so that it is the checker that is measured.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect as connectHttp } from "node:http2";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { CheckRequestSchema } from "../src/gen/retrial/checker/v1/checker_pb.js";
+import { CheckRequestSchema, CheckResponseSchema } from "../src/gen/retrial/checker/v1/checker_pb.js";
 
 const batchSize = 256;
 const inFlight = 8;
@@ -28,6 +28,14 @@ function framed(request: MessageInitShape<typeof CheckRequestSchema>): Buffer {
   return Buffer.concat([head, message]);
 }
 
+/** The size of a result: ids are of one length, and so is the answer. */
+const resultBytes = toBinary(
+  CheckResponseSchema,
+  create(CheckResponseSchema, {
+    results: [{ caseId: 2n ** 60n, answer: { case: "outcome", value: { verdict: "dropped", reasonCode: "stale" } } }],
+  }),
+).length;
+
 /** Gives how many cases a second were answered over one stream. */
 function round(path: string, messages: Buffer[]): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -41,31 +49,35 @@ function round(path: string, messages: Buffer[]): Promise<number> {
     });
     const started = performance.now();
     let sent = 0;
-    let bytes = 0;
-    let expected = 0;
+    let answered = 0;
+    let frame: Buffer = Buffer.alloc(0);
     const send = () => {
-      // The answers of a batch are 256 equal results of at most 20 bytes; a batch is done when they have come.
-      const done = Math.floor(bytes / expected);
-      while (sent < batches && sent - done < inFlight) {
+      while (sent < batches && sent - answered / batchSize < inFlight) {
         stream.write(messages[sent++ % kept]);
       }
-      if (done === batches) {
+      if (answered === batches * batchSize) {
         stream.end();
       }
     };
     stream.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (expected === 0) {
-        expected = chunk.readUInt32BE(1) + 5;
+      frame = frame.length === 0 ? chunk : Buffer.concat([frame, chunk]);
+      while (frame.length >= 5 && frame.length >= 5 + frame.readUInt32BE(1)) {
+        const size = frame.readUInt32BE(1);
+        answered += size / resultBytes;
+        frame = frame.subarray(5 + size);
       }
       send();
     });
     stream.once("end", () => {
       session.close();
-      resolve((batches * batchSize * 1000) / (performance.now() - started));
+      if (answered === batches * batchSize) {
+        resolve((answered * 1000) / (performance.now() - started));
+      } else {
+        reject(new Error(`${answered} answers to ${batches * batchSize} cases`));
+      }
     });
     stream.write(framed({ open: {} }));
-    stream.write(messages[sent++]);
+    send();
   });
 }
 
@@ -77,7 +89,6 @@ const checker = spawn(process.execPath, [fileURLToPath(new URL("trivial.js", imp
 });
 try {
   await new Promise((resolve) => createInterface({ input: checker.stderr }).once("line", resolve));
-  // Ids of one length, so that the answers to all batches are of one length.
   const messages = Array.from({ length: kept }, (_, b) =>
     framed({
       cases: Array.from({ length: batchSize }, (_, i) => ({ caseId: 2n ** 60n + BigInt(b * batchSize + i), input })),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { create, createRegistry, equals, fromBinary } from "@bufbuild/protobuf";
+import { createRegistry, equals, fromBinary } from "@bufbuild/protobuf";
 import {
   type Decision,
   DecisionSchema,
@@ -7,7 +7,7 @@ import {
   type SetStanding,
   Status,
 } from "./gen/retrial/gate/v1/gate_pb.js";
-import { GetCheckpointRequestSchema, LogService } from "./gen/retrial/log/v1/log_pb.js";
+import { LogService } from "./gen/retrial/log/v1/log_pb.js";
 import { base64, openCheckpoint, type Verifier, verifierOf } from "./note.js";
 import type { Connection } from "./rpc.js";
 import { isExtended, isIncluded, leafHash, type Tree } from "./tree.js";
@@ -41,7 +41,7 @@ export const noPin: Pin = { key: "", size: 0, root: Buffer.alloc(32).toString("b
 export async function checkGate(connection: Connection, answer: GetGateStatusResponse, pin: Pin): Promise<Pin> {
   let { key } = pin;
   if (key === "") {
-    const first = await connection.unary(LogService.method.getCheckpoint, create(GetCheckpointRequestSchema));
+    const first = await connection.unary(LogService.method.getCheckpoint, {});
     key = first.verifierKey;
   }
   const verifier = holding("its key", () => verifierOf(key));
@@ -86,7 +86,7 @@ async function checkExtends(connection: Connection, pin: Pin, tree: Tree): Promi
     }
     return;
   }
-  const request = create(GetCheckpointRequestSchema, { oldSize: BigInt(pin.size), size: BigInt(tree.size) });
+  const request = { oldSize: BigInt(pin.size), size: BigInt(tree.size) };
   const { consistency } = await connection.unary(LogService.method.getCheckpoint, request);
   if (!isExtended(consistency, tree, { size: pin.size, root })) {
     throw new TamperedError(`its ${tree.size} entries do not extend the ${pin.size} that were pinned`);

@@ -1,17 +1,15 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { Access } from "./access.js";
 import { checkGate, noPin, type Pin } from "./check.js";
 import {
   GateService,
-  GetGateStatusRequestSchema,
   type GetGateStatusResponse,
   Status,
-  WatchGateRequestSchema,
   type WatchGateResponse,
 } from "./gen/retrial/gate/v1/gate_pb.js";
-import { ReplayRequestSchema, ReplayService } from "./gen/retrial/replay/v1/replay_pb.js";
+import { type ReplayRequestSchema, ReplayService } from "./gen/retrial/replay/v1/replay_pb.js";
 import { readPin, writePin } from "./pin.js";
 import { Replay } from "./replay.js";
 import { Connection, statusError } from "./rpc.js";
@@ -56,11 +54,7 @@ export class Client {
 
   /** Begins a replay. A caller that sees no decision has a block. */
   replay(options: ReplayOptions): Replay {
-    const request = create(ReplayRequestSchema, {
-      ...options,
-      baseline: reference(options.baseline),
-      candidate: reference(options.candidate),
-    });
+    const request = { ...options, baseline: reference(options.baseline), candidate: reference(options.candidate) };
     return new Replay(this.connection.serverStream(ReplayService.method.replay, request));
   }
 
@@ -77,11 +71,8 @@ export class Client {
 
   private async checkedStatus(release: string, { sets = [], asOf }: GateOptions): Promise<GetGateStatusResponse> {
     this.pin ??= this.pinFile === undefined ? noPin : await readPin(this.pinFile);
-    const request = create(GetGateStatusRequestSchema, {
-      release,
-      sets: [...sets],
-      ...(asOf === undefined ? {} : { asOf: timestampFromDate(asOf) }),
-    });
+    const at = asOf === undefined ? {} : { asOf: timestampFromDate(asOf) };
+    const request = { release, sets: [...sets], ...at };
     const answer = await this.connection.unary(GateService.method.getGateStatus, request);
     const pin = await checkGate(this.connection, answer, this.pin);
     if (this.pinFile !== undefined && JSON.stringify(pin) !== JSON.stringify(this.pin)) {
@@ -97,8 +88,7 @@ export class Client {
     signal: AbortSignal,
     sets: readonly string[] = [],
   ): Promise<GetGateStatusResponse> {
-    const request = create(WatchGateRequestSchema, { release, sets: [...sets] });
-    const stream = this.connection.serverStream(GateService.method.watchGate, request);
+    const stream = this.connection.serverStream(GateService.method.watchGate, { release, sets: [...sets] });
     const cancel = () => stream.cancel();
     signal.addEventListener("abort", cancel);
     try {

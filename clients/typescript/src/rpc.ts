@@ -1,9 +1,11 @@
 import {
+  create,
   type DescMessage,
   type DescMethodBiDiStreaming,
   type DescMethodServerStreaming,
   type DescMethodUnary,
   fromBinary,
+  type MessageInitShape,
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
@@ -56,14 +58,14 @@ export class Connection {
   /** Calls a method. It rejects with a StatusError, and with the signal's reason where that is aborted. */
   unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
-    request: MessageShape<I>,
+    request: MessageInitShape<I>,
     signal?: AbortSignal,
   ): Promise<MessageShape<O>> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       const call = this.client.makeUnaryRequest(
         ...functions(method),
-        request,
+        create(method.input, request),
         this.metadata(),
         (error: ServiceError | null, response?: MessageShape<O>) => {
           signal?.removeEventListener("abort", cancel);
@@ -81,9 +83,9 @@ export class Connection {
 
   serverStream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,
-    request: MessageShape<I>,
+    request: MessageInitShape<I>,
   ): ClientReadableStream<MessageShape<O>> {
-    return this.client.makeServerStreamRequest(...functions(method), request, this.metadata());
+    return this.client.makeServerStreamRequest(...functions(method), create(method.input, request), this.metadata());
   }
 
   bidiStream<I extends DescMessage, O extends DescMessage>(

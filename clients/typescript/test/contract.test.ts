@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { create } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
-import {
-  CaseErrorCode,
-  CheckerService,
-  DescribeRequestSchema,
-  ParameterType,
-  type Result,
-} from "../src/gen/retrial/checker/v1/checker_pb.js";
+import { CaseErrorCode, CheckerService, ParameterType, type Result } from "../src/gen/retrial/checker/v1/checker_pb.js";
 import { ask, checkerFile, launch, type Requests } from "./support.js";
 
 const classify = { call: "classify", value: Buffer.from('"fact"') };
@@ -204,7 +197,7 @@ test("a caller that goes away aborts the case's signal, and the checker goes on 
 
 test("a checker says who it is", async (t) => {
   const { connection } = await launch(t, checkerFile("odd"));
-  const d = await connection.unary(CheckerService.method.describe, create(DescribeRequestSchema));
+  const d = await connection.unary(CheckerService.method.describe, {});
   assert.deepEqual([d.name, d.version, d.buildDigest, d.contractVersion, d.callsStubs], ["odd", "1", "test", 1, true]);
   const { INTEGER, NUMBER, BOOLEAN, STRING } = ParameterType;
   assert.deepEqual(

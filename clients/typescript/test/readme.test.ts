@@ -63,18 +63,18 @@ test("who follows it gets what it shows", async (t) => {
 test("its other programs are programs", async (t) => {
   const dir = folder(t);
   const programs = blocks.filter((b) => b.language === "ts" && !b.code.includes("await serve"));
-  assert.equal(programs.length, 2);
-  const [unit = "", client = ""] = programs.map((b) => b.code);
-  writeFileSync(
-    join(dir, "unit.ts"),
-    `import { type Checker } from "@retrial/sdk";\ndeclare const checker: Checker;\n${unit}export { outcome, error, stubsUsed };\n`,
-  );
-  writeFileSync(join(dir, "client.ts"), client);
+  assert.equal(programs.length, 3);
+  const [unit = "", ...others] = programs.map((b) => b.code);
+  const checker = 'import { type Checker } from "@retrial/sdk";\ndeclare const checker: Checker;\n';
+  writeFileSync(join(dir, "p.ts"), `${checker}${unit}export { outcome, error, stubsUsed };\n`);
+  for (const [i, code] of others.entries()) {
+    writeFileSync(join(dir, `p${i}.ts`), code);
+  }
   const tsc = join(root, "node_modules/.bin/tsc");
   const { code, stdout } = await execute(
     t,
     tsc,
-    ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "unit.ts", "client.ts"],
+    ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "p.ts", "p0.ts", "p1.ts"],
     {},
     dir,
   );
