@@ -4,7 +4,7 @@ WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
 
 BASE ?= main
 
-.PHONY: build test test-waf fuzz lint generate generated breaking tidy bench check image
+.PHONY: build test test-waf test-typescript fuzz lint generate generate-typescript generated generated-typescript breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -14,6 +14,9 @@ test: ## the whole suite, with the race detector
 
 test-waf: ## the WAF example's modules, over all 4,535 cases
 	for m in $(WAF); do go test -C $$m ./... || exit 1; done
+
+test-typescript: ## the TypeScript SDK, against the Go binary; needs Node
+	cd clients/typescript && npm ci && npm run lint && npm test
 
 fuzz: ## a minute for whatever parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture
@@ -34,6 +37,13 @@ generate: ## gen/ from proto/
 generated: generate ## fails if what is committed is not what is generated
 	git diff --exit-code -- gen
 	test -z "$$(git status --porcelain -- gen)"
+
+generate-typescript: ## clients/typescript/src/gen from proto/; needs Node, and `npm ci` in clients/typescript
+	$(TOOL) buf generate --template buf.gen.typescript.yaml
+
+generated-typescript: generate-typescript ## fails if what is committed is not what is generated
+	git diff --exit-code -- clients/typescript/src/gen
+	test -z "$$(git status --porcelain -- clients/typescript/src/gen)"
 
 breaking: ## fails if the contract breaks what BASE promised
 	$(TOOL) buf breaking --against ".git#ref=$(BASE)"
