@@ -56,8 +56,8 @@ export type Policy = Message<"retrial.gate.v1.Policy"> & {
   evidenceMaxAge?: Duration | undefined;
 
   /**
-   * How many fixtures a version may remove without the approval of a second person, on a server that knows its callers.
-   * Optional; none.
+   * How many fixtures may be removed or rewritten without the approval of a second person, in all versions since the newest
+   * that was approved, on a server that knows its callers. Optional; none.
    *
    * @generated from field: uint32 free_removals = 6;
    */

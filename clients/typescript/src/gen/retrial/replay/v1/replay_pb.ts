@@ -832,8 +832,8 @@ export const ReplayService: GenService<{
    * the decision, last. Each event but progress has a position, so that a watcher that was cut resumes behind the last one it
    * saw. Of the findings it has the first 1,000, as the decision has.
    *
-   * Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that came to no decision, once its events
-   * have been sent.
+   * Errors: NOT_FOUND for an unknown id; INVALID_ARGUMENT for a position behind the last; FAILED_PRECONDITION for a replay
+   * that came to no decision, once its events have been sent.
    *
    * @generated from rpc retrial.replay.v1.ReplayService.WatchReplay
    */
