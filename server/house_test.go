@@ -26,6 +26,7 @@ import (
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
 	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 	"github.com/retrial-dev/retrial/server"
+	"github.com/retrial-dev/retrial/server/wire"
 )
 
 // clock is a clock that tests set.
@@ -58,6 +59,7 @@ type house struct {
 	store   *fixturestore.Store
 	config  server.Config
 	stop    func()
+	dial    func(context.Context) (net.Conn, error)
 }
 
 // limitChecker implements the contract: "keep" below the limit, "drop" from there on. It waits for hold, where that is set.
@@ -209,11 +211,12 @@ func (h *house) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.store = store
-	l := bufconn.Listen(1 << 20)
+	var l net.Listener
+	l, h.dial = h.listen(t)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	h.conn, err = grpc.NewClient("passthrough:house", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return h.dial(ctx) }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,6 +228,22 @@ func (h *house) start(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() { h.stop() })
+}
+
+// listen gives a listener in memory, or at the address of the configuration if it has one.
+func (h *house) listen(t *testing.T) (net.Listener, func(context.Context) (net.Conn, error)) {
+	t.Helper()
+	if h.config.Listen == "" {
+		l := bufconn.Listen(1 << 20)
+		return l, l.DialContext
+	}
+	l, err := wire.Listen(t.Context(), h.config.Listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, l.Addr().Network(), l.Addr().String())
+	}
 }
 
 // as gives a context for a call by somebody.
