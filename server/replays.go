@@ -111,7 +111,9 @@ func (s *replays) CancelReplay(ctx context.Context, req *replayv1.CancelReplayRe
 	if by := principalOf(ctx); by != l.submittedBy && !hasRole(ctx, Admin) {
 		return nil, fixture.NewError(fixture.CodeDenied, "cancel replay", r.ID, fmt.Errorf("%s asked for it, and only they or an admin may cancel it", l.submittedBy))
 	}
-	l.cancel(errCancelled)
+	if !l.stop() {
+		return nil, fixture.NewError(fixture.CodePrecondition, "cancel replay", r.ID, errors.New("it has come to its decision"))
+	}
 	return &replayv1.CancelReplayResponse{}, nil
 }
 
