@@ -151,7 +151,7 @@ func (c Config) Validate() error {
 	refuse := func(field, format string, args ...any) {
 		errs = append(errs, &fixture.Error{Code: fixture.CodeInvalid, Op: "configuration", Field: field, Err: fmt.Errorf(format, args...)})
 	}
-	if c.Listen != "" && !c.Insecure && !wire.Local(c.Listen) && !(c.TLS.on() && c.Auth.on()) {
+	if c.Listen != "" && !c.Insecure && !wire.Local(c.Listen) && (!c.TLS.on() || !c.Auth.on()) {
 		refuse("listen", "other machines reach %q: it needs tls and auth, or \"insecure: true\" if that is meant", c.Listen)
 	}
 	if err := c.TLS.validate(c.Auth); err != nil {

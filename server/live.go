@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
@@ -23,7 +24,32 @@ type live struct {
 	findings int
 	progress *replayv1.Progress
 	ended    bool
+	stopped  bool // somebody has cancelled it, and been told so
+	decided  bool // its decision is being recorded, and cannot be cancelled any more
 	changed  bell
+}
+
+// stop cancels the replay, unless it is too late: who is told that it is cancelled never sees it pass.
+func (l *live) stop() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.decided {
+		return false
+	}
+	l.stopped = true
+	l.cancel(errCancelled)
+	return true
+}
+
+// decide is in front of recording a decision. A replay that was cancelled when it had all of its answers has none.
+func (l *live) decide(d *gatev1.Decision) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped && d.GetRuling() == gatev1.Ruling_RULING_PASS {
+		return fmt.Errorf("%w: %w", errCancelled, context.Canceled)
+	}
+	l.decided = true
+	return nil
 }
 
 // add appends an event behind those there are. Of the findings it keeps the first, as the decision does.

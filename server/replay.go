@@ -170,6 +170,9 @@ func (s *replays) run(c *trialOf, send func(*replayv1.ReplayResponse) error) err
 	defer c.seen.End()
 	out := &sink{live: c.live, send: send}
 	d, err := s.try(c, out)
+	if err == nil {
+		err = c.live.decide(d)
+	}
 	if err != nil {
 		// What is recorded is what the caller is told, and no more.
 		told := status.Convert(toStatus(logOf(c.ctx, s.log), err)).Message()

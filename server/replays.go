@@ -119,8 +119,10 @@ func (s *replays) CancelReplay(ctx context.Context, req *replayv1.CancelReplayRe
 	if by := principalOf(ctx); by != l.submittedBy && !hasRole(ctx, Admin) {
 		return nil, fixture.NewError(fixture.CodeDenied, "cancel replay", r.ID, fmt.Errorf("%s asked for it, and only they or an admin may cancel it", l.submittedBy))
 	}
+	if !l.stop() {
+		return nil, fixture.NewError(fixture.CodePrecondition, "cancel replay", r.ID, errors.New("it has come to its decision"))
+	}
 	audit(ctx, s.log, "replay cancelled", zap.String("replay", r.ID), zap.String("submitted_by", l.submittedBy))
-	l.cancel(errCancelled)
 	return &replayv1.CancelReplayResponse{}, nil
 }
 

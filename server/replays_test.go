@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +30,7 @@ func (h *house) watch(t *testing.T, id string, after uint64, most int) (events [
 	}
 	for len(events) < most {
 		e, err := stream.Recv()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return events, nil
 		}
 		if err != nil {
@@ -88,7 +90,7 @@ func TestDetachedReplayIsFoundAgain(t *testing.T) {
 	if err != nil || len(rest) != 4 || rest[3].GetDecision().GetFlipped() != 3 {
 		t.Fatalf("got %v, %v", rest, err)
 	}
-	whole := append(first, rest...)
+	whole := slices.Concat(first, rest)
 	for after := range whole {
 		again, err := h.watch(t, started.GetReplayId(), uint64(after), 100)
 		if err != nil || len(again) != len(whole)-after {

@@ -61,7 +61,7 @@ func (r *runner) isolated(ctx context.Context, home string) (*checkerhost.Host, 
 	if err := plain.Close(); err != nil {
 		return nil, err
 	}
-	if !canIsolate() {
+	if !canIsolate(ctx) {
 		return nil, unobserved{"this platform cannot isolate a process: " + err.Error()}
 	}
 	return nil, fmt.Errorf("without a network it does not start: %w", err)

@@ -16,12 +16,12 @@ import (
 )
 
 // canIsolate says whether a process can be isolated here at all.
-func canIsolate() bool {
+func canIsolate(ctx context.Context) bool {
 	self, err := os.Executable()
 	if err != nil {
 		return false
 	}
-	cmd := exec.Command(self)
+	cmd := exec.CommandContext(ctx, self)
 	cmd.Path, cmd.Args = "/bin/true", []string{"true"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC}
 	return cmd.Run() == nil

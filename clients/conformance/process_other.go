@@ -4,7 +4,7 @@ package conformance
 
 import "context"
 
-func canIsolate() bool { return false }
+func canIsolate(context.Context) bool { return false }
 
 func sockets(int) error  { return notHere }
 func children(int) error { return notHere }
