@@ -142,7 +142,7 @@ func (x *canceller) one(round int, r *rand.Rand) {
 	}
 }
 
-// commit sends some of the parts of a commit, and goes away. One in ten is large enough to be staged.
+// commit sends some of the parts of a commit, and goes away. One in five is large enough to be staged.
 func (x *canceller) commit(ctx context.Context, cancel func(), round int, r *rand.Rand) error {
 	client := fixturev1.NewFixtureServiceClient(x.h.conn)
 	stream, err := client.CommitVersion(ctx)
@@ -151,10 +151,10 @@ func (x *canceller) commit(ctx context.Context, cancel func(), round int, r *ran
 	}
 	config := &fixturev1.SetConfig{Schema: 1, Vocabulary: &fixturev1.Vocabulary{Verdicts: []string{"keep", "drop"}, Permissive: "keep"}}
 	parts, n, text := 1+r.IntN(8), 4, "small"
-	if r.IntN(10) == 0 {
-		n, text = 20, strings.Repeat("large ", 20_000)
-	}
 	stop := r.IntN(parts + 5) // the last two are not cancelled
+	if r.IntN(5) == 0 {
+		parts, n, text, stop = 9, 20, strings.Repeat("large ", 20_000), 8+r.IntN(5)
+	}
 	send := func(part *fixturev1.CommitVersionRequest) {
 		if stop == 0 {
 			cancel()
@@ -228,13 +228,26 @@ func (x *canceller) settles() {
 	for _, one := range x.releases {
 		res := x.h.status(x.t, &gatev1.GetGateStatusRequest{Release: one.release, Sets: []string{"notes"}})
 		d := res.GetSets()[0].GetDecision()
+		x.checkGone(one.release)
 		x.seen["stands "+res.GetStatus().String()]++
 		if res.GetStatus() == gatev1.Status_STATUS_PASS && (one.never || !retrial.Passed(d) || d.GetExpected() != 20 || d.GetConfirmed() != 20) {
 			x.t.Errorf("%s passes (cancelled: %t): %v", one.release, one.never, d)
 		}
 	}
 	x.releases = nil
-	if _, err := x.h.store.Tree(); err != nil {
-		x.t.Error(err)
+}
+
+// checkGone holds that the server does not keep a replay among those that are under way.
+func (x *canceller) checkGone(release string) {
+	x.t.Helper()
+	client := replayv1.NewReplayServiceClient(x.h.conn)
+	res, err := client.ListReplays(x.h.as(x.t, "reader"), &replayv1.ListReplaysRequest{Release: release})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	for _, r := range res.GetReplays() {
+		if _, err := client.CancelReplay(x.h.as(x.t, "submitter"), &replayv1.CancelReplayRequest{ReplayId: r.GetReplayId()}); !strings.Contains(status.Convert(err).Message(), "it is not under way") {
+			x.t.Errorf("replay %s is %s, and to cancel it gives %v", r.GetReplayId(), r.GetState(), err)
+		}
 	}
 }

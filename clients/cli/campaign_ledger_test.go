@@ -9,8 +9,11 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/retrial-dev/retrial/clients/retrial"
 	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
 	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
@@ -34,8 +37,9 @@ type tagged struct {
 // tried is a replay that the server said has begun, with what it acknowledged since.
 type tried struct {
 	id, release string
-	decision    *gatev1.Decision // nil if the caller saw none
-	asked       bool             // a waiver was asked for
+	keyed       *replayv1.ReplayRequest // what was asked, where it had an idempotency key
+	decision    *gatev1.Decision        // nil if the caller saw none
+	asked       bool                    // a waiver was asked for
 	waiver      *gatev1.Waiver
 	ended       bool // a revocation was asked for
 	revoked     *gatev1.Waiver
@@ -85,6 +89,28 @@ func (l *ledger) check(t *testing.T, y *yard, conn *grpc.ClientConn, from mark) 
 	}
 	for _, want := range l.trials[from.trials:] {
 		l.checkTrial(ctx, t, conn, want)
+		if want.keyed != nil {
+			checkAgain(y.as(t.Context(), "sam"), t, conn, want)
+		}
+	}
+}
+
+// checkAgain asks again with the key of a replay that had begun: it is the one that is answered, and no other begins.
+func checkAgain(ctx context.Context, t *testing.T, conn *grpc.ClientConn, want *tried) {
+	t.Helper()
+	r, err := retrial.StartReplay(ctx, conn, want.keyed)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for range r.Events() {
+	}
+	d, err := r.Decision()
+	switch {
+	case want.decision != nil && (err != nil || !proto.Equal(d, want.decision)):
+		t.Errorf("asked again for replay %s with its key: %v, %v", want.id, d, err)
+	case err == nil && d.GetReplayId() != want.id, err != nil && status.Code(err) != codes.FailedPrecondition:
+		t.Errorf("asked again for replay %s with its key: replay %s, %v", want.id, d.GetReplayId(), err)
 	}
 }
 
@@ -104,7 +130,7 @@ func (l *ledger) checkTrial(ctx context.Context, t *testing.T, conn *grpc.Client
 	}
 	r := res.GetReplay()
 	gates := gatev1.NewGateServiceClient(conn)
-	status, err := gates.GetGateStatus(ctx, &gatev1.GetGateStatusRequest{Release: want.release, Sets: []string{trialSet}})
+	standing, err := gates.GetGateStatus(ctx, &gatev1.GetGateStatusRequest{Release: want.release, Sets: []string{trialSet}})
 	if err != nil {
 		t.Errorf("the gate on %s: %v", want.release, err)
 		return
@@ -125,8 +151,8 @@ func (l *ledger) checkTrial(ctx context.Context, t *testing.T, conn *grpc.Client
 	if want.decision != nil && !proto.Equal(want.decision, r.GetDecision()) {
 		t.Errorf("replay %s is %s, its decision another than the acknowledged: %v, want %v", want.id, r.GetState(), r.GetDecision(), want.decision)
 	}
-	if !stands[status.GetStatus()] {
-		t.Errorf("%s stands %s with replay %s in %s, want one of %v", want.release, status.GetStatus(), want.id, r.GetState(), maps.Collect(maps.All(stands)))
+	if !stands[standing.GetStatus()] {
+		t.Errorf("%s stands %s with replay %s in %s, want one of %v", want.release, standing.GetStatus(), want.id, r.GetState(), maps.Collect(maps.All(stands)))
 	}
 	if want.waiver == nil {
 		return

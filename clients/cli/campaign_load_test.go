@@ -141,6 +141,9 @@ func (l *load) submitter(who string) func(context.Context, *grpc.ClientConn, *ra
 		for e := range r.Events() {
 			if id := e.GetStarted().GetReplayId(); id != "" {
 				trial = &tried{id: id, release: release}
+				if req.GetDetach() {
+					trial.keyed = req
+				}
 				l.l.note(func() { l.l.trials = append(l.l.trials, trial) })
 			}
 		}
