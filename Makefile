@@ -4,7 +4,7 @@ WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
 
 BASE ?= main
 
-.PHONY: build test test-waf fuzz lint generate generated breaking tidy bench check image
+.PHONY: build test test-waf campaign fuzz lint generate generated breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -14,6 +14,9 @@ test: ## the whole suite, with the race detector
 
 test-waf: ## the WAF example's modules, over all 4,535 cases
 	for m in $(WAF); do go test -C $$m ./... || exit 1; done
+
+campaign: ## the fault campaigns in their full length, a quarter of an hour
+	RETRIAL_CAMPAIGN=full go test -count=1 -p 1 -timeout 45m -run TestCampaign -v ./fixturestore ./server ./clients/cli
 
 fuzz: ## a minute for whatever parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture

@@ -58,11 +58,7 @@ func answers(path string, o fixturestore.Options) (out map[string]answer, opened
 		for _, line := range lines {
 			said, err := line()
 			a.err = errors.Join(a.err, err)
-			if said, ok := said.(string); ok {
-				a.text += said + "\n"
-			} else {
-				a.text += fmt.Sprintf("%+v\n", said)
-			}
+			a.text += fmt.Sprintf("%+v\n", said)
 		}
 		out[question] = a
 	}
