@@ -4,7 +4,7 @@ WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
 
 BASE ?= main
 
-.PHONY: build test test-waf test-typescript fuzz lint generate generate-typescript generated generated-typescript breaking tidy bench check image
+.PHONY: build test test-waf test-typescript campaign fuzz lint generate generate-typescript generated generated-typescript breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -17,6 +17,9 @@ test-waf: ## the WAF example's modules, over all 4,535 cases
 
 test-typescript: ## the TypeScript SDK, against the Go binary; needs Node
 	cd clients/typescript && npm ci && npm run lint && npm test
+
+campaign: ## the fault campaigns in their full length, a quarter of an hour
+	RETRIAL_CAMPAIGN=full go test -count=1 -p 1 -timeout 45m -run TestCampaign -v ./fixturestore ./server ./clients/cli
 
 fuzz: ## a minute for whatever parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture

@@ -37,7 +37,7 @@ const ownTimeout = "context deadline exceeded"
 // ofTheLibrary is what grpc-go itself answers where it can make nothing of the bytes, by the beginning of its message.
 var ofTheLibrary = []string{
 	"grpc: failed to unmarshal the received message", "grpc: received unexpected payload format", "cardinality violation", "malformed grpc-timeout", "malformed binary metadata",
-	"unexpected EOF", "grpc: compressed flag set", "Received a HEADERS frame with :method",
+	"unexpected EOF", "grpc: failed to decompress", "grpc: compressed flag set", "Received a HEADERS frame with :method",
 }
 
 func (s said) ofTheLibrary() string {

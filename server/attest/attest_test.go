@@ -207,13 +207,15 @@ func TestNothingToAttest(t *testing.T) {
 		"another cause is waived": {passes, true, func(d decision, _ waiving) {
 			d.Causes = append(d.Causes, &gatev1.Cause{Code: "CHECKER_ERROR", Count: 1})
 		}},
-		"another replay is waived": {passes, true, func(_ decision, w waiving) { w.ReplayId = "r-0" }},
-		"revoked":                  {passes, true, func(_ decision, w waiving) { w.RevokedAt = timestamppb.New(decided) }},
-		"endless waiver":           {passes, true, func(_ decision, w waiving) { w.ExpiresAt = nil }},
-		"flip that is not waived":  {passes, true, func(_ decision, w waiving) { w.Flips[1].NewVerdict = "kept" }},
-		"flips beyond the listed":  {passes, true, func(d decision, _ waiving) { d.Causes[0].Count = 3 }},
-		"a fixture named twice":    {passes, true, func(d decision, w waiving) { d.Causes[0].Count = 3; w.Flips = append(w.Flips, w.Flips[0]) }},
-		"a finding beside flips":   {passes, true, func(d decision, _ waiving) { d.Findings[1].Code = "NONDETERMINISTIC" }},
+		"another release is waived": {passes, true, func(_ decision, w waiving) { w.Release = "v3" }},
+		"another set is waived":     {passes, true, func(_ decision, w waiving) { w.Set = "notes" }},
+		"another version is waived": {passes, true, func(_ decision, w waiving) { w.Version = 6 }},
+		"revoked":                   {passes, true, func(_ decision, w waiving) { w.RevokedAt = timestamppb.New(decided) }},
+		"endless waiver":            {passes, true, func(_ decision, w waiving) { w.ExpiresAt = nil }},
+		"flip that is not waived":   {passes, true, func(_ decision, w waiving) { w.Flips[1].NewVerdict = "kept" }},
+		"flips beyond the listed":   {passes, true, func(d decision, _ waiving) { d.Causes[0].Count = 3 }},
+		"a fixture named twice":     {passes, true, func(d decision, w waiving) { d.Causes[0].Count = 3; w.Flips = append(w.Flips, w.Flips[0]) }},
+		"a finding beside flips":    {passes, true, func(d decision, _ waiving) { d.Findings[1].Code = "NONDETERMINISTIC" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, w := blocked(), waiver()

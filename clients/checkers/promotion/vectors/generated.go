@@ -128,7 +128,7 @@ func unusable() (out []*Vector) {
 		}
 	}
 	valid := "2026-02-01T00:00:00Z"
-	for name, competing := range map[string]object{"no times": {}, "no acceptance": {"event_time": valid}, "no event": {"accepted_at": valid}, "null": {"event_time": nil, "accepted_at": valid}} {
+	for name, competing := range map[string]object{"no times": {}, "no acceptance": {"event_time": valid}, "no event": {"accepted_at": valid}, "event null": {"event_time": nil, "accepted_at": valid}} {
 		out = append(out, vector("competing "+name, object{"competing": competing}, fact))
 	}
 	return out

@@ -24,12 +24,16 @@ func TestVectorsAreUpToDate(t *testing.T) {
 	if !bytes.Equal(have, expected) {
 		t.Fatal("testdata/vectors.jsonl.gz is not what `go run ./clients/checkers/promotion/vectors` writes")
 	}
-	n, answers := 0, map[string]int{}
+	n, answers, named := 0, map[string]int{}, map[string]bool{}
 	for d := json.NewDecoder(bytes.NewReader(have)); d.More(); n++ {
 		var v Vector
 		if err := d.Decode(&v); err != nil {
 			t.Fatal(err)
 		}
+		if named[v.Name] {
+			t.Errorf("two vectors are called %q", v.Name)
+		}
+		named[v.Name] = true
 		switch {
 		case v.Outcome != nil:
 			answers[v.Outcome.ReasonCode]++
