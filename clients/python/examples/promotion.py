@@ -152,7 +152,15 @@ def instant(text: str) -> int:
     year, month, day, hour, minute, second = map(int, found.groups()[:6])
     fraction, sign, offset_hours, offset_minutes = found.groups()[6:]
     offset = int(offset_hours or 0), int(offset_minutes or 0)
-    if not (1 <= month <= 12 and 1 <= day <= days_in(year, month) and hour < 24 and minute < 60 and second < 60 and offset[0] <= 24 and offset[1] <= 60):
+    if not (
+        1 <= month <= 12
+        and 1 <= day <= days_in(year, month)
+        and hour < 24
+        and minute < 60
+        and second < 60
+        and offset[0] <= 24
+        and offset[1] <= 60
+    ):
         raise InputError(f"{text!r:.40} is not an instant: it is out of range")
     days = 365 * year + leap_days(year) + sum(days_in(year, earlier) for earlier in range(1, month)) + day
     minutes = (24 * days + hour) * 60 + minute - (-1 if sign == "-" else 1) * (60 * offset[0] + offset[1])

@@ -82,7 +82,10 @@ class _Details(NamedTuple):
 
 
 class _Bearer(
-    grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor, grpc.StreamUnaryClientInterceptor, grpc.StreamStreamClientInterceptor
+    grpc.UnaryUnaryClientInterceptor,
+    grpc.UnaryStreamClientInterceptor,
+    grpc.StreamUnaryClientInterceptor,
+    grpc.StreamStreamClientInterceptor,
 ):
     """Sends a token with every call."""
 
@@ -91,9 +94,11 @@ class _Bearer(
 
     def _intercept(self, call: Callable[[Any, Any], Any], details: Any, request: Any) -> Any:
         metadata = [*(details.metadata or ()), self._header]
-        return call(_Details(details.method, details.timeout, metadata, details.credentials, details.wait_for_ready, details.compression), request)
+        return call(
+            _Details(details.method, details.timeout, metadata, details.credentials, details.wait_for_ready, details.compression), request
+        )
 
-    intercept_unary_unary = _intercept
-    intercept_unary_stream = _intercept
-    intercept_stream_unary = _intercept
-    intercept_stream_stream = _intercept
+    intercept_unary_unary: Any = _intercept
+    intercept_unary_stream: Any = _intercept
+    intercept_stream_unary: Any = _intercept
+    intercept_stream_stream: Any = _intercept

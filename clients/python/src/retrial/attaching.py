@@ -2,7 +2,6 @@
 
 import random
 import socket
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from .gen.registry.v1 import registry_pb2, registry_pb2_grpc
 from .listening import socket_target
 from .server import STOP_TIMEOUT, new_server
 from .service import Service
+from .stderr import say
 
 #: Bounds the bytes of one part of a tunnel.
 MAX_TUNNEL = 64 << 10
@@ -164,7 +164,7 @@ def reattach(
     def attached(instance: registry_pb2.Instance) -> None:
         nonlocal pause
         pause = FIRST_PAUSE
-        print(f"{checker.name} is attached to {target} as {name}, instance {instance.instance_id}", file=sys.stderr, flush=True)
+        say(f"{checker.name} is attached to {target} as {name}, instance {instance.instance_id}")
 
     while True:
         try:
@@ -172,7 +172,7 @@ def reattach(
         except AttachError as e:
             if e.final:
                 raise
-            print(f"retrial: {e}; trying again", file=sys.stderr, flush=True)
+            say(f"retrial: {e}; trying again")
         if stop.wait(pause * random.uniform(0.5, 1)):  # noqa: S311 - it spreads load, and hides nothing
             return True
         pause = min(2 * pause, LAST_PAUSE)

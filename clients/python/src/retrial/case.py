@@ -27,10 +27,10 @@ class Stub(Protocol):
     """The recorded value of one model call, as JSON."""
 
     @property
-    def call(self) -> str: ...  # noqa: D102
+    def call(self) -> str: ...
 
     @property
-    def value(self) -> bytes: ...  # noqa: D102
+    def value(self) -> bytes: ...
 
 
 class Input(dict[str, Any]):

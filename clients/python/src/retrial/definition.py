@@ -13,20 +13,22 @@ from .parameter import Parameter, bind
 #: The version of the plugin contract.
 CONTRACT_VERSION = 1
 
-Answer = TypeVar("Answer", bound=Outcome | Awaitable[Outcome], covariant=True)
+Answer_co = TypeVar("Answer_co", bound=Outcome | Awaitable[Outcome], covariant=True)
 
 
-class Checker(Generic[Answer]):
+class Checker(Generic[Answer_co]):
     """A function with what it says about itself. Calling it calls the function."""
 
-    def __init__(self, function: Callable[[Case], Answer], description: checker_pb2.DescribeResponse, parameters: Sequence[Parameter]) -> None:
+    def __init__(
+        self, function: Callable[[Case], Answer_co], description: checker_pb2.DescribeResponse, parameters: Sequence[Parameter]
+    ) -> None:
         self._function = function
         self._description = description
         self.parameters = tuple(parameters)
         self.is_async = inspect.iscoroutinefunction(function)
         self.__doc__ = function.__doc__
 
-    def __call__(self, case: Case) -> Answer:
+    def __call__(self, case: Case) -> Answer_co:
         return self._function(case)
 
     @property
@@ -40,9 +42,11 @@ class Checker(Generic[Answer]):
             self._description.build_digest = digest_of(self._function)
         return self._description
 
-    def case(self, input: Mapping[str, Any] | bytes, stubs: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None) -> Case:  # noqa: A002
+    def case(
+        self, document: Mapping[str, Any] | bytes, stubs: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None
+    ) -> Case:
         """Makes a case for the unit test of the checker: `decide(decide.case({"age": 7}, stubs={"kind": "fact"}))`."""
-        raw = input if isinstance(input, bytes) else encode(dict(input))
+        raw = document if isinstance(document, bytes) else encode(dict(document))
         recorded = [checker_pb2.Stub(call=call, value=encode(value)) for call, value in (stubs or {}).items()]
         given = {name: encode(value) for name, value in (parameters or {}).items()}
         return Case(raw, recorded, bind(self.parameters, given))
@@ -58,7 +62,7 @@ def checker(
     calls_stubs: bool = False,
     configuration_version: str = "",
     build_digest: str = "",
-) -> Callable[[Callable[[Case], Answer]], Checker[Answer]]:
+) -> Callable[[Callable[[Case], Answer_co]], Checker[Answer_co]]:
     """Makes a function a checker.
 
     The function decides one case, from the case alone: without a clock, randomness or network, so that the same case always gives

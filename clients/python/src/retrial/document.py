@@ -89,7 +89,15 @@ def _text(value: Any) -> str:
 
 def kind_of(value: Any) -> str:
     """Names a JSON value's type, for a message."""
-    names = {dict: "an object", list: "an array", str: "a string", bool: "true or false", type(None): "null", int: "a whole number", Decimal: "a whole number"}
+    names = {
+        dict: "an object",
+        list: "an array",
+        str: "a string",
+        bool: "true or false",
+        type(None): "null",
+        int: "a whole number",
+        Decimal: "a whole number",
+    }
     return names.get(type(value), "a number")
 
 

@@ -2,7 +2,6 @@
 
 import socket
 import stat
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from urllib.parse import quote
 from .definition import Checker
 from .server import STOP_TIMEOUT, new_server
 from .service import Service
+from .stderr import say
 
 
 def socket_target(path: Path) -> str:
@@ -37,7 +37,7 @@ def listen(checker: Checker[Any], address: str, stop: threading.Event, *, worker
         raise OSError(f"listen at {address}: {e}") from e
     server.start()
     shown = address if path != address or ":" not in address else f"{address.rpartition(':')[0]}:{port}"
-    print(f"{checker.name} listens at {shown}", file=sys.stderr, flush=True)
+    say(f"{checker.name} listens at {shown}")
     stop.wait()
     server.stop(STOP_TIMEOUT).wait()
     service.close()

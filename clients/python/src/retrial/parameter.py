@@ -33,7 +33,9 @@ class Parameter:
         if not self.name:
             raise ValueError("a parameter without a name")
         if type(self.default) not in _TYPES:
-            raise TypeError(f"parameter {self.name!r}: its default is a {type(self.default).__name__}, and must be a str, bool, int or float")
+            raise TypeError(
+                f"parameter {self.name!r}: its default is a {type(self.default).__name__}, and must be a str, bool, int or float"
+            )
         if isinstance(self.default, float) and not math.isfinite(self.default):
             raise ValueError(f"parameter {self.name!r}: its default is not finite")
 

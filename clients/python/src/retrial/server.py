@@ -27,7 +27,9 @@ _SERVING = 1
 
 def new_server(service: Service) -> grpc.Server:
     """Makes a server of a checker's service and of gRPC's health checks."""
-    server = grpc.server(ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="retrial-call"), options=_OPTIONS, maximum_concurrent_rpcs=MAX_CALLS)
+    server = grpc.server(
+        ThreadPoolExecutor(MAX_CALLS, thread_name_prefix="retrial-call"), options=_OPTIONS, maximum_concurrent_rpcs=MAX_CALLS
+    )
     add: Any = checker_pb2_grpc.add_CheckerServiceServicer_to_server
     add(service, server)
     # HealthCheckRequest and HealthCheckResponse are on the wire what these wrappers are: one string, one small number.

@@ -13,6 +13,7 @@ from .attaching import AttachError, reattach
 from .definition import Checker
 from .launched import is_launched, serve_host
 from .listening import listen
+from .stderr import say
 
 #: Has it listen: "unix:/run/checker.sock" or "127.0.0.1:9000".
 LISTEN = "RETRIAL_LISTEN"
@@ -62,11 +63,11 @@ def _serve(checker: Checker[Any], workers: int) -> tuple[int, bool]:
         return _fail(2, f"{ATTACH} and {ATTACH_NAME} go together")
     if not address and not target:
         description = checker.describe()
-        print(
-            f"{description.name} {description.version} is a checker for Retrial. Name this program as a checker's command in retrial.yaml,\n"
+        say(
+            f"{description.name} {description.version} is a checker for Retrial."
+            " Name this program as a checker's command in retrial.yaml,\n"
             f"or set {LISTEN} to an address for it to listen at, such as unix:/run/checker.sock or 127.0.0.1:9000,\n"
-            f"or {ATTACH} and {ATTACH_NAME} to the address of a server and a name of its own there.",
-            file=sys.stderr,
+            f"or {ATTACH} and {ATTACH_NAME} to the address of a server and a name of its own there."
         )
         return 2, True
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -85,5 +86,5 @@ def _run(serve: Callable[[], bool]) -> tuple[int, bool]:
 
 
 def _fail(status: int, why: str) -> tuple[int, bool]:
-    print("retrial:", why, file=sys.stderr)
+    say(f"retrial: {why}")
     return status, True
