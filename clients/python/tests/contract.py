@@ -1,7 +1,8 @@
 """Speaks to a checker as a host does."""
 
 import threading
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ def served(checker: Checker[Any], directory: Path, workers: int = 1) -> Iterator
     server.start()
     options = (("grpc.max_receive_message_length", 32 << 20), ("grpc.max_send_message_length", 64 << 20))
     with grpc.insecure_channel(target, options=options) as channel:
-        yield checker_pb2_grpc.CheckerServiceStub(channel)
+        stub = checker_pb2_grpc.CheckerServiceStub(channel)
+        stub.busy = lambda: service.busy
+        yield stub
     server.stop(None).wait()
     service.close()
 
@@ -51,6 +54,14 @@ def ask(stub: Any, requests: Iterable[checker_pb2.CheckRequest]) -> dict[int, ch
             assert result.case_id not in results, f"case {result.case_id} was answered twice"
             results[result.case_id] = result
     return results
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Waits for what must come, looking again and again."""
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end, "it did not come to be"
+        threading.Event().wait(0.01)
 
 
 class Feed:

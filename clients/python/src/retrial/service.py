@@ -40,7 +40,7 @@ class Service:
             for request in requests:
                 if request.HasField("open") or not request.cases:
                     _refuse(context, "every request but the first must carry cases, and nothing else")
-                yield from self._batch(request, parameters)
+                yield from self._batch(request, parameters, context)
         finally:
             with self._lock:
                 self._streams -= 1
@@ -53,14 +53,18 @@ class Service:
         except ValueError as e:
             _refuse(context, f"open: {e}")
 
-    def _batch(self, request: checker_pb2.CheckRequest, parameters: Parameters) -> Iterator[checker_pb2.CheckResponse]:
-        """Decides the cases of one request."""
+    def _batch(
+        self, request: checker_pb2.CheckRequest, parameters: Parameters, context: grpc.ServicerContext
+    ) -> Iterator[checker_pb2.CheckResponse]:
+        """Decides the cases of one request, as long as somebody waits for them."""
         asked = ((case.case_id, Case(case.input, case.stubs, parameters)) for case in request.cases)
         out, size, since = checker_pb2.CheckResponse(), 0, monotonic()
         for answer in self._workers.decide(asked):
             if answer is not None:
                 size += answer.write(out.results.add())
             if size >= FLUSH_BYTES or monotonic() - since >= FLUSH_AFTER:
+                if not context.is_active():
+                    return
                 if size:
                     yield out
                 out, size, since = checker_pb2.CheckResponse(), 0, monotonic()
