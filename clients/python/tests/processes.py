@@ -41,7 +41,14 @@ class Process:
 
     def __init__(self, command: list[str], environment: dict[str, str], cwd: Path | None = None) -> None:
         self.popen = subprocess.Popen(
-            command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            command,
+            env=environment,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         self._said: list[str] = []
         self._more = threading.Condition()

@@ -62,7 +62,19 @@ def running(program: Path, directory: Path, listen: str = "127.0.0.1:0", *, secu
 
 def token(program: Path, directory: Path, name: str, roles: str) -> str:
     """Makes a caller, and gives its token."""
-    command = [str(program), "token", "create", "--file", str(directory / "tokens.yaml"), "--name", name, "--role", roles, "--expires-in", "1h"]
+    command = [
+        str(program),
+        "token",
+        "create",
+        "--file",
+        str(directory / "tokens.yaml"),
+        "--name",
+        name,
+        "--role",
+        roles,
+        "--expires-in",
+        "1h",
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 

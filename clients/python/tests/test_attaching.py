@@ -103,7 +103,9 @@ def test_over_tls_with_a_token(retrial: Path, tmp_path: Path) -> None:
 def test_in_a_thread_of_another_program(server: Server) -> None:
     stop, attached = threading.Event(), threading.Event()
     ended: list[bool] = []
-    thread = threading.Thread(target=lambda: ended.append(attach(decide, server.address, "next", stop, attached=lambda _: attached.set(), workers=2)))
+    thread = threading.Thread(
+        target=lambda: ended.append(attach(decide, server.address, "next", stop, attached=lambda _: attached.set(), workers=2))
+    )
     thread.start()
     assert attached.wait(30)
     assert server.instances("next") == 1

@@ -7,7 +7,14 @@ import pytest
 
 from retrial.build import digest_of
 
-SCRIPT = "import sys; sys.dont_write_bytecode = True\nimport rules\ndef decide(case): ...\nfrom retrial.build import digest_of\nprint(digest_of(decide))"
+SCRIPT = """\
+import sys
+sys.dont_write_bytecode = True
+import rules
+from retrial.build import digest_of
+def decide(case): ...
+print(digest_of(decide))
+"""
 
 
 def digest(directory: Path, script: str = SCRIPT, rules: str = "LIMIT = 30") -> str:
@@ -26,7 +33,7 @@ def test_the_digest_is_that_of_the_source_that_is_loaded(tmp_path: Path) -> None
     (tmp_path / "other").mkdir()
     assert digest(tmp_path / "other") == first, "it is the same wherever it lies"
     assert digest(tmp_path, rules="LIMIT = 14") != first
-    assert digest(tmp_path, script=SCRIPT + "\n") != first
+    assert digest(tmp_path, script=SCRIPT + "# changed") != first
 
 
 def test_without_source_there_is_none() -> None:

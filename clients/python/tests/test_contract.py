@@ -2,6 +2,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import grpc
 import pytest
 from contract import Feed, ask, asked, cases, opened, served, until
 
-from retrial import Case, InputError, Outcome, Parameter, StubMissingError, checker
+from retrial import Case, Checker, InputError, Outcome, Parameter, StubMissingError, checker
 from retrial.answer import MAX_ERROR_TEXT, MAX_OUTPUT
 from retrial.gen.checker.v1 import checker_pb2
 
@@ -20,7 +21,7 @@ MISSING = checker_pb2.CASE_ERROR_CODE_STUB_MISSING
 PARAMETERS = [Parameter("limit", 3, "a limit"), Parameter("ratio", 0.5), Parameter("strict", False), Parameter("word", "w")]
 
 
-class Unshown(Exception):
+class UnshownError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no")
 
@@ -30,10 +31,8 @@ def fail(error: BaseException) -> Any:
 
 
 def swallow(case: Case) -> Outcome:
-    try:
+    with suppress(StubMissingError):
         case.stub("missing")
-    except StubMissingError:
-        pass
     return Outcome("a")
 
 
@@ -59,7 +58,7 @@ BEHAVIOUR: dict[str, Callable[[Case], Any]] = {
     "surrogate": lambda case: Outcome("\ud800"),
     "surrogate in an error": lambda case: fail(ValueError("\ud800 here")),
     "long error": lambda case: fail(ValueError("é" * 100_000)),
-    "unshown": lambda case: fail(Unshown()),
+    "unshown": lambda case: fail(UnshownError()),
     "stub": lambda case: Outcome("a", case.stub("classify"), {"x": [1, case.input["what"]]}),
     "bytes": lambda case: Outcome("a", output=b'{"x":1}'),
     "no json": lambda case: Outcome("a", output={"x": object()}),
@@ -87,9 +86,8 @@ def about(case_id: int, what: str, **stubs: bytes) -> checker_pb2.Case:
 
 @pytest.fixture(params=["inline", "threads", "coroutines", "coroutines at once"])
 def stub(request: pytest.FixtureRequest, short: Path) -> Iterator[Any]:
-    using, workers = {"inline": (odd, 1), "threads": (odd, 4), "coroutines": (odd_coroutine, 1), "coroutines at once": (odd_coroutine, 4)}[
-        request.param
-    ]
+    using: Checker[Any] = odd_coroutine if "coroutines" in request.param else odd
+    workers = 1 if request.param in ("inline", "coroutines") else 4
     with served(using, short, workers) as it:
         yield it
 
@@ -99,7 +97,9 @@ def test_each_case_is_answered_for_itself(stub: Any) -> None:
     names = list(BEHAVIOUR)
     numbers = {name: i + 1 for i, name in enumerate(names)}
     batches = [names[:5], names[5:6], names[6:]]
-    results = ask(stub, [opened(limit=b"7", ratio=b"2"), *(cases(*(about(numbers[name], name, **fact) for name in batch)) for batch in batches)])
+    results = ask(
+        stub, [opened(limit=b"7", ratio=b"2"), *(cases(*(about(numbers[name], name, **fact) for name in batch)) for batch in batches)]
+    )
     assert sorted(results) == sorted(numbers.values())
     for name, (verdict, reason, output, used) in {
         "plain": ("a", "7 2.0 False w", b"", []),
@@ -126,7 +126,7 @@ def test_each_case_is_answered_for_itself(stub: Any) -> None:
         "surrogate": (INTERNAL, "Error"),
         "surrogate in an error": (INTERNAL, r"\ud800 here"),
         "long error": (INTERNAL, "éééé"),
-        "unshown": (INTERNAL, "Unshown: (its text cannot be shown)"),
+        "unshown": (INTERNAL, "UnshownError: (its text cannot be shown)"),
         "no json": (INTERNAL, "not JSON serializable"),
         "huge output": (INTERNAL, "over the limit"),
         "unknown parameter": (INTERNAL, "declares no parameter 'nope'"),

@@ -32,7 +32,15 @@ def a_set(directory: Path, command: str, fixtures: int = 3) -> Path:
     (directory / "fixtures").mkdir()
     (directory / "fixtures/decisions.jsonl").write_text("".join(FIXTURE % (i, i) for i in range(1, fixtures + 1)))
     side = {"command": command.split()}
-    config = {"set": "s", "schema": 1, "verdicts": ["a", "b"], "permissive": "a", "baseline": side, "candidate": side, "ignore": ["checker.py"]}
+    config = {
+        "set": "s",
+        "schema": 1,
+        "verdicts": ["a", "b"],
+        "permissive": "a",
+        "baseline": side,
+        "candidate": side,
+        "ignore": ["checker.py"],
+    }
     (directory / "retrial.yaml").write_text(json.dumps(config))
     return directory
 
@@ -107,7 +115,11 @@ def test_a_checker_that_goes_wrong_is_no_pass(retrial: Path, tmp_path: Path, bod
 
 @pytest.mark.parametrize(
     ("before", "says"),
-    [('raise RuntimeError("no rules")', "RuntimeError: no rules"), ("import nowhere", "No module named 'nowhere'"), ('print("early", flush=True)', "early")],
+    [
+        ('raise RuntimeError("no rules")', "RuntimeError: no rules"),
+        ("import nowhere", "No module named 'nowhere'"),
+        ('print("early", flush=True)', "early"),
+    ],
 )
 def test_a_checker_that_does_not_start_says_why(retrial: Path, tmp_path: Path, before: str, says: str) -> None:
     status, printed = run(retrial, "checkers", "describe", script(tmp_path, 'return Outcome("a")', before))
@@ -171,6 +183,8 @@ def test_without_a_host_it_says_how_it_is_meant_to_run() -> None:
         ({"RETRIAL_ATTACH": "unix:x"}, "go together"),
         ({"RETRIAL_ATTACH_NAME": "n"}, "go together"),
     ):
-        done = subprocess.run([sys.executable, PROMOTION], env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [sys.executable, PROMOTION], env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=60, check=False
+        )
         assert (done.returncode, done.stdout) == (2, "")
         assert says in done.stderr
