@@ -1,10 +1,11 @@
 # What a developer and CI call. Tools are built from tools.mod, so that they never reach the product's go.mod.
 TOOL := go tool -modfile=tools.mod
+PYTHON ?= python3
 WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
 
 BASE ?= main
 
-.PHONY: build test test-waf fuzz lint generate generated breaking tidy bench check image
+.PHONY: build test test-waf test-python fuzz lint generate generated generate-python generated-python breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -14,6 +15,15 @@ test: ## the whole suite, with the race detector
 
 test-waf: ## the WAF example's modules, over all 4,535 cases
 	for m in $(WAF); do go test -C $$m ./... || exit 1; done
+
+test-python: clients/python/.venv/installed ## ruff, mypy and pytest of the Python SDK, in an environment that is made once
+	cd clients/python && .venv/bin/ruff check -q . && .venv/bin/ruff format -q --check . && .venv/bin/mypy && .venv/bin/pytest
+
+clients/python/.venv/installed: clients/python/requirements.lock clients/python/pyproject.toml
+	$(PYTHON) -m venv --clear clients/python/.venv
+	clients/python/.venv/bin/pip install -q --require-hashes -r clients/python/requirements.lock
+	clients/python/.venv/bin/pip install -q --no-deps --no-build-isolation -e clients/python
+	touch $@
 
 fuzz: ## a minute for whatever parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture
@@ -34,6 +44,18 @@ generate: ## gen/ from proto/
 generated: generate ## fails if what is committed is not what is generated
 	git diff --exit-code -- gen
 	test -z "$$(git status --porcelain -- gen)"
+
+generate-python: clients/python/.venv-generate/installed ## clients/python/src/retrial/gen/ from proto/
+	PATH="$(CURDIR)/clients/python/.venv-generate/bin:$$PATH" $(TOOL) buf generate --template buf.gen.python.yaml
+
+generated-python: generate-python ## as `generated`
+	git diff --exit-code -- clients/python/src/retrial/gen
+	test -z "$$(git status --porcelain -- clients/python/src/retrial/gen)"
+
+clients/python/.venv-generate/installed: clients/python/generate/requirements.lock
+	$(PYTHON) -m venv --clear clients/python/.venv-generate
+	clients/python/.venv-generate/bin/pip install -q --require-hashes -r clients/python/generate/requirements.lock
+	touch $@
 
 breaking: ## fails if the contract breaks what BASE promised
 	$(TOOL) buf breaking --against ".git#ref=$(BASE)"
