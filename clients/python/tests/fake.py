@@ -132,8 +132,8 @@ class Log:
         signature = base64.b64encode(self._hash + self._private.sign(text.encode())).decode()
         return f"{text}\n— {ORIGIN} {signature}\n".encode()
 
-    def signed(self) -> bytes:
-        return self.sign(f"{ORIGIN}\n{len(self.leaves)}\n{base64.b64encode(root(self.hashes)).decode()}\n")
+    def signed(self, origin: str = ORIGIN) -> bytes:
+        return self.sign(f"{origin}\n{len(self.leaves)}\n{base64.b64encode(root(self.hashes)).decode()}\n")
 
     def checkpoint(self, request: log_pb2.GetCheckpointRequest) -> log_pb2.GetCheckpointResponse:
         consistency = proof(request.old_size, self.hashes[: request.size]) if request.old_size else []

@@ -1,3 +1,4 @@
+import base64
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from fake import Log, Service, serving
 from retrial.client import Client, Pin, TamperedError, VerificationUnavailableError
 from retrial.gate import GateStatus
 from retrial.gen.gate.v1 import gate_pb2
+from retrial.gen.log.v1 import log_pb2
 from retrial.verify import check_gate
 
 Answer = gate_pb2.GetGateStatusResponse
@@ -68,6 +70,13 @@ def flip(at: bytes, index: int) -> bytes:
     return at[:index] + bytes([at[index] ^ 1]) + at[index + 1 :]
 
 
+def forge(answer: Answer) -> None:
+    standing = answer.sets[0]
+    standing.decision.summary = "release passed, honestly"
+    decision = base64.b64encode(standing.decision.SerializeToString()).decode()
+    standing.proof.record = json.dumps({"id": "r-1", "decision": decision}).encode()
+
+
 def another_checkpoint(text: str) -> Callable[[Log, Answer], None]:
     def change(log: Log, answer: Answer) -> None:
         answer.checkpoint = log.sign(text)
@@ -97,6 +106,9 @@ TAMPER: dict[str, Callable[[Log, Answer], None]] = {
     "a checkpoint of another origin": another_checkpoint("example.org/log\n7\n" + "A" * 43 + "=\n"),
     "a checkpoint of another size": another_checkpoint("retrial.dev/log\n007\n" + "A" * 43 + "=\n"),
     "a short root": another_checkpoint("retrial.dev/log\n7\nAAAA\n"),
+    "an origin that the key is not of": lambda log, a: setattr(a, "checkpoint", log.signed(origin="example.org/log")),
+    "a forged decision with a record of its own": edit(forge),
+    "a hash too many in front": edit(lambda a: a.sets[0].proof.hashes.insert(0, bytes(32))),
     "another release": edit(lambda a: setattr(a, "release", "v2")),
 }
 
@@ -141,6 +153,36 @@ def test_every_tree_extends_every_older_one() -> None:
         for pin in pins:
             assert check_gate(log.checkpoint, answer, "v1", pin).size == i
         pins.append(check_gate(log.checkpoint, answer, "v1", Pin()))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda proof: [*proof, bytes(32)], "another length"),
+        (lambda proof: [bytes(32), *proof], "another length"),
+        (lambda proof: proof[:-1], "does not lead|too short|another length"),
+        (lambda proof: [], "too short"),
+        (lambda proof: [flip(proof[0], 0), *proof[1:]], "does not lead"),
+        (lambda proof: [b"abc", *proof[1:]], "a hash of 3 bytes"),
+    ],
+)
+def test_a_consistency_proof_that_does_not_hold(log: Log, change: Callable[[list[bytes]], list[bytes]], says: str) -> None:
+    pin = check_gate(log.checkpoint, log.answer("r-1"), "v1", Pin())
+    answer = log.answer("r-2")
+
+    def checkpoint(request: log_pb2.GetCheckpointRequest) -> log_pb2.GetCheckpointResponse:
+        proof = list(log.checkpoint(request).consistency)
+        return log_pb2.GetCheckpointResponse(verifier_key=log.key, consistency=change(proof))
+
+    with pytest.raises(TamperedError, match=says):
+        check_gate(checkpoint, answer, "v1", pin)
+
+
+def test_a_key_under_another_hash(log: Log) -> None:
+    answer = log.answer("r-1")
+    name, digest, key = log.key.split("+", 2)
+    with pytest.raises(TamperedError, match="the key's hash is not its own"):
+        check_gate(log.checkpoint, answer, "v1", Pin(f"{name}+{int(digest, 16) ^ 1:08x}+{key}"))
 
 
 @pytest.mark.parametrize("key", ["", "x", "x+y+z", "retrial.dev/log+00000000+AQ==", "a b+00000000+AQ=="])

@@ -38,7 +38,6 @@ class Answer:
                 return 64 + _write_outcome(self.outcome, result.outcome)
             except Exception as e:  # noqa: BLE001 - whatever is wrong with the outcome ends this case and no other
                 self.error = e
-        result.ClearField("outcome")
         _write_error(self._cause(), result.error)
         return 64 + len(result.error.message)
 
