@@ -1,10 +1,11 @@
 # What a developer and CI call. Tools are built from tools.mod, so that they never reach the product's go.mod.
 TOOL := go tool -modfile=tools.mod
+PYTHON ?= python3
 WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
 
 BASE ?= main
 
-.PHONY: build test test-waf test-typescript campaign fuzz lint generate generate-typescript generated generated-typescript breaking tidy bench check image
+.PHONY: build test test-waf test-typescript test-python campaign fuzz lint generate generate-typescript generated generated-typescript generate-python generated-python breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -20,6 +21,15 @@ test-typescript: ## the TypeScript SDK, against the Go binary; needs Node
 
 campaign: ## the fault campaigns in their full length, a quarter of an hour
 	RETRIAL_CAMPAIGN=full go test -count=1 -p 1 -timeout 45m -run TestCampaign -v ./fixturestore ./server ./clients/cli
+
+test-python: clients/python/.venv/installed ## ruff, mypy and pytest of the Python SDK, in an environment that is made once
+	cd clients/python && .venv/bin/ruff check -q . && .venv/bin/ruff format -q --check . && .venv/bin/mypy && .venv/bin/pytest
+
+clients/python/.venv/installed: clients/python/requirements.lock clients/python/pyproject.toml
+	$(PYTHON) -m venv --clear clients/python/.venv
+	clients/python/.venv/bin/pip install -q --require-hashes -r clients/python/requirements.lock
+	clients/python/.venv/bin/pip install -q --no-deps --no-build-isolation -e clients/python
+	touch $@
 
 fuzz: ## a minute for whatever parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture
@@ -47,6 +57,18 @@ generate-typescript: ## clients/typescript/src/gen from proto/; needs Node, and 
 generated-typescript: generate-typescript ## fails if what is committed is not what is generated
 	git diff --exit-code -- clients/typescript/src/gen
 	test -z "$$(git status --porcelain -- clients/typescript/src/gen)"
+
+generate-python: clients/python/.venv-generate/installed ## clients/python/src/retrial/gen/ from proto/
+	PATH="$(CURDIR)/clients/python/.venv-generate/bin:$$PATH" $(TOOL) buf generate --template buf.gen.python.yaml
+
+generated-python: generate-python ## as `generated`
+	git diff --exit-code -- clients/python/src/retrial/gen
+	test -z "$$(git status --porcelain -- clients/python/src/retrial/gen)"
+
+clients/python/.venv-generate/installed: clients/python/generate/requirements.lock
+	$(PYTHON) -m venv --clear clients/python/.venv-generate
+	clients/python/.venv-generate/bin/pip install -q --require-hashes -r clients/python/generate/requirements.lock
+	touch $@
 
 breaking: ## fails if the contract breaks what BASE promised
 	$(TOOL) buf breaking --against ".git#ref=$(BASE)"
