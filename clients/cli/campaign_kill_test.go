@@ -20,8 +20,8 @@ import (
 )
 
 // hold holds an answer against the log as reader i remembers it.
-func (p *pins) hold(ctx context.Context, t *testing.T, conn *grpc.ClientConn, i int, res *gatev1.GetGateStatusResponse) error {
-	pin, err := retrial.CheckGate(ctx, conn, res, p[i])
+func (p *pins) hold(ctx context.Context, t *testing.T, conn *grpc.ClientConn, i int, req *gatev1.GetGateStatusRequest, res *gatev1.GetGateStatusResponse) error {
+	pin, err := retrial.CheckGate(ctx, conn, req, res, p[i])
 	if err == nil {
 		p[i] = pin
 	}

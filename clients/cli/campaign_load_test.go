@@ -206,10 +206,11 @@ func (l *load) reader(i int) func(context.Context, *grpc.ClientConn, *rand.Rand)
 			release = l.l.trials[random.IntN(n)].release
 		}
 		l.l.mu.Unlock()
-		res, err := gatev1.NewGateServiceClient(conn).GetGateStatus(ctx, &gatev1.GetGateStatusRequest{Release: release, Sets: []string{trialSet}})
+		req := &gatev1.GetGateStatusRequest{Release: release, Sets: []string{trialSet}}
+		res, err := gatev1.NewGateServiceClient(conn).GetGateStatus(ctx, req)
 		if err != nil {
 			return err
 		}
-		return l.pins.hold(ctx, l.t, conn, i, res)
+		return l.pins.hold(ctx, l.t, conn, i, req, res)
 	}
 }

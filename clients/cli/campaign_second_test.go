@@ -87,11 +87,12 @@ func TestCampaignRestoredBackup(t *testing.T) {
 				conn := y.dial(t)
 				defer conn.Close()
 				ctx := y.as(t.Context(), "rob")
-				res, err := gatev1.NewGateServiceClient(conn).GetGateStatus(ctx, &gatev1.GetGateStatusRequest{Release: "v1", Sets: []string{trialSet}})
+				req := &gatev1.GetGateStatusRequest{Release: "v1", Sets: []string{trialSet}}
+				res, err := gatev1.NewGateServiceClient(conn).GetGateStatus(ctx, req)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return retrial.CheckGate(ctx, conn, res, pin)
+				return retrial.CheckGate(ctx, conn, req, res, pin)
 			}
 			p = y.start(t)
 			conn = y.dial(t)

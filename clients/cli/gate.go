@@ -82,7 +82,7 @@ func (a *app) status(ctx context.Context, conn *connection, req *gatev1.GetGateS
 		return usage(err) // it is the question that is wrong
 	}
 	if err == nil && a.server != "" {
-		err = a.checkPinned(ctx, conn, res)
+		err = a.checkPinned(ctx, conn, req, res)
 	}
 	if err != nil {
 		return err

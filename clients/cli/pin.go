@@ -18,7 +18,7 @@ import (
 )
 
 // checkPinned holds an answer of a server against its log, and remembers the log for the next answer.
-func (a *app) checkPinned(ctx context.Context, conn *connection, res *gatev1.GetGateStatusResponse) error {
+func (a *app) checkPinned(ctx context.Context, conn *connection, req *gatev1.GetGateStatusRequest, res *gatev1.GetGateStatusResponse) error {
 	file, err := pinFile(a.server)
 	if err != nil {
 		fmt.Fprintf(a.stderr, "retrial: the server's log is not remembered, so that a server which goes back in time is not noticed: %v\n", err)
@@ -27,7 +27,7 @@ func (a *app) checkPinned(ctx context.Context, conn *connection, res *gatev1.Get
 	if err != nil {
 		return err
 	}
-	now, err := retrial.CheckGate(ctx, conn, res, pin)
+	now, err := retrial.CheckGate(ctx, conn, req, res, pin)
 	if errors.Is(err, retrial.ErrTampered) {
 		return &exit{exitUndecided, fmt.Errorf("no ruling can be relied on: %w\nIf the server was restored or got another key on purpose, remove %s", err, file)}
 	}

@@ -31,11 +31,13 @@ type Pin struct {
 	Root tlog.Hash `json:"root"`
 }
 
-// CheckGate holds an answer of the gate against the server's log: the checkpoint is signed by the pinned key and extends the
-// pinned log, and every decision is in it, exactly as it was answered. It gives the pin for the next answer.
+// CheckGate holds an answer of the gate against what was asked and against the server's log: it is about the release and all of
+// the sets, the checkpoint is signed by the pinned key and extends the pinned log, every decision is in it, exactly as it was
+// answered, and a set that passes does so by a decision that passes or is waived. It gives the pin for the next answer.
 //
-// Any error wraps ErrTampered, but for one of the connection. An answer that does not hold is no pass.
-func CheckGate(ctx context.Context, conn grpc.ClientConnInterface, res *gatev1.GetGateStatusResponse, pin Pin) (Pin, error) {
+// What it takes from the server on trust is that no later decision is in the log, and the waivers, of which the log has the
+// entries (retrial log export). Any error wraps ErrTampered, but for one of the connection. An answer that does not hold is no pass.
+func CheckGate(ctx context.Context, conn grpc.ClientConnInterface, req *gatev1.GetGateStatusRequest, res *gatev1.GetGateStatusResponse, pin Pin) (Pin, error) {
 	client := logv1.NewLogServiceClient(conn)
 	if pin.Key == "" {
 		first, err := client.GetCheckpoint(ctx, &logv1.GetCheckpointRequest{})
@@ -55,13 +57,10 @@ func CheckGate(ctx context.Context, conn grpc.ClientConnInterface, res *gatev1.G
 	if err := extends(ctx, client, pin, c.Tree); err != nil {
 		return pin, err
 	}
-	if res.GetStatus() == gatev1.Status_STATUS_PASS && len(res.GetSets()) == 0 {
-		return pin, tampered("a pass over no set")
+	if err := answers(req, res); err != nil {
+		return pin, tampered("%w", err)
 	}
 	for _, s := range res.GetSets() {
-		if res.GetStatus() == gatev1.Status_STATUS_PASS && (s.GetStatus() != gatev1.Status_STATUS_PASS || s.GetDecision() == nil) {
-			return pin, tampered("a pass of which set %q is none, or has no decision", s.GetSet())
-		}
 		if s.GetDecision() == nil {
 			continue
 		}
@@ -77,6 +76,47 @@ func CheckGate(ctx context.Context, conn grpc.ClientConnInterface, res *gatev1.G
 
 func tampered(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrTampered, fmt.Errorf(format, args...))
+}
+
+// answers holds an answer against its question, and its standings against the decisions that they rest on.
+func answers(req *gatev1.GetGateStatusRequest, res *gatev1.GetGateStatusResponse) error {
+	if res.GetRelease() != req.GetRelease() {
+		return fmt.Errorf("an answer about release %q, and %q was asked for", res.GetRelease(), req.GetRelease())
+	}
+	answered := map[string]bool{}
+	for _, s := range res.GetSets() {
+		answered[s.GetSet()] = true
+		if err := founded(res, s); err != nil {
+			return fmt.Errorf("set %q: %w", s.GetSet(), err)
+		}
+	}
+	for _, set := range req.GetSets() {
+		if !answered[set] {
+			return fmt.Errorf("set %q was asked for, and is not in the answer", set)
+		}
+	}
+	if res.GetStatus() == gatev1.Status_STATUS_PASS && len(res.GetSets()) == 0 {
+		return errors.New("a pass over no set")
+	}
+	return nil
+}
+
+// founded holds the standing of a set against its decision.
+func founded(res *gatev1.GetGateStatusResponse, s *gatev1.SetStanding) error {
+	d, passes := s.GetDecision(), s.GetStatus() == gatev1.Status_STATUS_PASS
+	switch {
+	case res.GetStatus() == gatev1.Status_STATUS_PASS && !passes:
+		return errors.New("the release passes, and the set does not")
+	case passes && d == nil:
+		return errors.New("a pass without a decision")
+	case d != nil && (d.GetSet() != s.GetSet() || d.GetRelease() != res.GetRelease()):
+		return fmt.Errorf("a decision about release %q on set %q", d.GetRelease(), d.GetSet())
+	case passes && d.GetPartial():
+		return errors.New("a pass by a replay of some of the fixtures")
+	case passes && d.GetRuling() != gatev1.Ruling_RULING_PASS && len(s.GetWaivers()) == 0:
+		return errors.New("a pass by a decision that does not pass, without a waiver")
+	}
+	return nil
 }
 
 // extends holds a tree against the pinned one.

@@ -79,7 +79,17 @@ func (l *fakeLog) GetCheckpoint(_ context.Context, req *logv1.GetCheckpointReque
 // answer makes an answer of the gate about a decision that the log gets.
 func (l *fakeLog) answer(t *testing.T, id string) *gatev1.GetGateStatusResponse {
 	t.Helper()
-	d := &gatev1.Decision{ReplayId: id, Release: "v1", Set: "s", Ruling: gatev1.Ruling_RULING_PASS, Summary: "release passed"}
+	return l.answerWith(t, l.decision(id))
+}
+
+func (l *fakeLog) decision(id string) *gatev1.Decision {
+	return &gatev1.Decision{ReplayId: id, Release: "v1", Set: "s", Ruling: gatev1.Ruling_RULING_PASS, Summary: "release passed"}
+}
+
+// answerWith makes a pass by a decision that the log gets.
+func (l *fakeLog) answerWith(t *testing.T, d *gatev1.Decision) *gatev1.GetGateStatusResponse {
+	t.Helper()
+	id := d.GetReplayId()
 	b, err := proto.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -135,19 +145,23 @@ func (l *fakeLog) dial(t *testing.T) *grpc.ClientConn {
 func TestCheckGate(t *testing.T) {
 	l := newFakeLog(t)
 	conn := l.dial(t)
+	asked := &gatev1.GetGateStatusRequest{Release: "v1", Sets: []string{"s"}}
+	check := func(res *gatev1.GetGateStatusResponse, pin retrial.Pin) (retrial.Pin, error) {
+		return retrial.CheckGate(t.Context(), conn, asked, res, pin)
+	}
 	for i := range 5 {
 		l.add(t, []byte(fmt.Sprint("older ", i)))
 	}
-	pin, err := retrial.CheckGate(t.Context(), conn, l.answer(t, "r-1"), retrial.Pin{})
+	pin, err := check(l.answer(t, "r-1"), retrial.Pin{})
 	if err != nil || pin.Size != 6 || pin.Key != l.key {
 		t.Fatalf("the first answer: %+v, %v", pin, err)
 	}
 	again := l.answer(t, "r-2")
-	later, err := retrial.CheckGate(t.Context(), conn, again, pin)
+	later, err := check(again, pin)
 	if err != nil || later.Size != 7 {
 		t.Fatalf("the second: %+v, %v", later, err)
 	}
-	if same, err := retrial.CheckGate(t.Context(), conn, again, later); err != nil || same != later {
+	if same, err := check(again, later); err != nil || same != later {
 		t.Errorf("the same once more: %+v, %v", same, err)
 	}
 	for name, tamper := range map[string]func(*gatev1.GetGateStatusResponse){
@@ -160,49 +174,88 @@ func TestCheckGate(t *testing.T) {
 	} {
 		bad := proto.CloneOf(again)
 		tamper(bad)
-		if _, err := retrial.CheckGate(t.Context(), conn, bad, later); !errors.Is(err, retrial.ErrTampered) {
+		if _, err := check(bad, later); !errors.Is(err, retrial.ErrTampered) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Decisions that are in the log, on which no pass rests.
+	logged := func(change func(*gatev1.Decision)) *gatev1.GetGateStatusResponse {
+		d := l.decision("r-4")
+		change(d)
+		return l.answerWith(t, d)
+	}
+	for name, bad := range map[string]*gatev1.GetGateStatusResponse{
+		"of another release": logged(func(d *gatev1.Decision) { d.Release = "v0" }),
+		"of another set":     logged(func(d *gatev1.Decision) { d.Set = "t" }),
+		"that blocks":        logged(func(d *gatev1.Decision) { d.Ruling = gatev1.Ruling_RULING_BLOCK }),
+		"over some":          logged(func(d *gatev1.Decision) { d.Partial = true }),
+	} {
+		if _, err := check(bad, later); !errors.Is(err, retrial.ErrTampered) {
+			t.Errorf("a pass by a decision %s: %v", name, err)
+		}
+	}
+	waived := logged(func(d *gatev1.Decision) { d.Ruling = gatev1.Ruling_RULING_BLOCK })
+	waived.Sets[0].Waivers = []*gatev1.Waiver{{WaiverId: "w-1"}}
+	if _, err := check(waived, later); err != nil {
+		t.Errorf("a pass by a waiver: %v", err)
+	}
+	nothing := proto.CloneOf(again)
+	nothing.Sets = nil
+	if _, err := retrial.CheckGate(t.Context(), conn, &gatev1.GetGateStatusRequest{Release: "v1"}, nothing, later); !errors.Is(err, retrial.ErrTampered) {
+		t.Errorf("a pass over nothing, where all was asked for: %v", err)
+	}
+	for name, question := range map[string]*gatev1.GetGateStatusRequest{
+		"another release": {Release: "v2", Sets: []string{"s"}}, "a set more": {Release: "v1", Sets: []string{"s", "t"}},
+	} {
+		if _, err := retrial.CheckGate(t.Context(), conn, question, again, later); !errors.Is(err, retrial.ErrTampered) {
+			t.Errorf("asked for %s: %v", name, err)
 		}
 	}
 	for name, unfounded := range map[string]func(*gatev1.GetGateStatusResponse){
 		"no set":      func(r *gatev1.GetGateStatusResponse) { r.Sets = nil },
 		"no decision": func(r *gatev1.GetGateStatusResponse) { r.Sets[0].Decision = nil },
+		"a waiver of no decision": func(r *gatev1.GetGateStatusResponse) {
+			r.Sets[0].Decision, r.Sets[0].Waivers = nil, waived.GetSets()[0].GetWaivers()
+		},
+		"no decision, in an answer that blocks": func(r *gatev1.GetGateStatusResponse) {
+			r.Status, r.Sets[0].Decision = gatev1.Status_STATUS_BLOCK, nil
+		},
 		"a set that does not pass": func(r *gatev1.GetGateStatusResponse) {
 			r.Sets = append(r.Sets, &gatev1.SetStanding{Set: "t", Status: gatev1.Status_STATUS_UNKNOWN})
 		},
 	} {
 		bad := proto.CloneOf(again)
 		unfounded(bad)
-		if _, err := retrial.CheckGate(t.Context(), conn, bad, later); !errors.Is(err, retrial.ErrTampered) {
+		if _, err := check(bad, later); !errors.Is(err, retrial.ErrTampered) {
 			t.Errorf("a pass with %s: %v", name, err)
 		}
 	}
 	// A decision that is in the log, shown as that of another replay.
 	swapped := proto.CloneOf(again)
 	swapped.Sets[0].Decision.ReplayId = "r-3"
-	if _, err := retrial.CheckGate(t.Context(), conn, swapped, later); !errors.Is(err, retrial.ErrTampered) {
+	if _, err := check(swapped, later); !errors.Is(err, retrial.ErrTampered) {
 		t.Errorf("another's proof: %v", err)
 	}
 	// Another key, and a server that went back.
-	if _, err := retrial.CheckGate(t.Context(), conn, newFakeLog(t).answer(t, "r-1"), retrial.Pin{Key: l.key}); !errors.Is(err, retrial.ErrTampered) {
+	if _, err := check(newFakeLog(t).answer(t, "r-1"), retrial.Pin{Key: l.key}); !errors.Is(err, retrial.ErrTampered) {
 		t.Errorf("another key: %v", err)
 	}
 	l.leaves, l.hashes = nil, nil
 	short := l.answer(t, "r-9")
-	if _, err := retrial.CheckGate(t.Context(), conn, short, later); !errors.Is(err, retrial.ErrTampered) || !strings.Contains(err.Error(), "went back") {
+	if _, err := check(short, later); !errors.Is(err, retrial.ErrTampered) || !strings.Contains(err.Error(), "went back") {
 		t.Errorf("a shorter log: %v", err)
 	}
 	for i := range 6 {
 		l.add(t, []byte(fmt.Sprint("rewritten ", i)))
 	}
-	if _, err := retrial.CheckGate(t.Context(), conn, l.answer(t, "r-9"), later); !errors.Is(err, retrial.ErrTampered) || !strings.Contains(err.Error(), "do not extend") {
+	if _, err := check(l.answer(t, "r-9"), later); !errors.Is(err, retrial.ErrTampered) || !strings.Contains(err.Error(), "do not extend") {
 		t.Errorf("a rewritten log: %v", err)
 	}
 	l.leaves, l.hashes = nil, nil
 	for i := range 6 {
 		l.add(t, []byte(fmt.Sprint("rewritten ", i)))
 	}
-	if _, err := retrial.CheckGate(t.Context(), conn, l.answer(t, "r-9"), later); !errors.Is(err, retrial.ErrTampered) || !strings.Contains(err.Error(), "not those that were pinned") {
+	if _, err := check(l.answer(t, "r-9"), later); !errors.Is(err, retrial.ErrTampered) || !strings.Contains(err.Error(), "not those that were pinned") {
 		t.Errorf("a rewritten log of the same size: %v", err)
 	}
 }
