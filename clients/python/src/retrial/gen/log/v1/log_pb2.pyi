@@ -18,12 +18,14 @@ class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     KIND_APPROVAL: _ClassVar[Kind]
     KIND_DECISION: _ClassVar[Kind]
     KIND_WAIVER: _ClassVar[Kind]
+    KIND_REPLAY: _ClassVar[Kind]
 KIND_UNSPECIFIED: Kind
 KIND_VERSION: Kind
 KIND_TAG: Kind
 KIND_APPROVAL: Kind
 KIND_DECISION: Kind
 KIND_WAIVER: Kind
+KIND_REPLAY: Kind
 
 class Entry(_message.Message):
     __slots__ = ("index", "kind", "subject", "record_digest", "appended_at", "leaf")

@@ -146,10 +146,12 @@ class RenewLeaseResponse(_message.Message):
     def __init__(self, instance: _Optional[_Union[Instance, _Mapping]] = ...) -> None: ...
 
 class DeregisterRequest(_message.Message):
-    __slots__ = ("lease_id",)
+    __slots__ = ("lease_id", "instance_id")
     LEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    INSTANCE_ID_FIELD_NUMBER: _ClassVar[int]
     lease_id: str
-    def __init__(self, lease_id: _Optional[str] = ...) -> None: ...
+    instance_id: str
+    def __init__(self, lease_id: _Optional[str] = ..., instance_id: _Optional[str] = ...) -> None: ...
 
 class DeregisterResponse(_message.Message):
     __slots__ = ()

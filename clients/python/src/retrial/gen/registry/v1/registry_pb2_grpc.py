@@ -124,7 +124,7 @@ class RegistryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Deregister(self, request, context):
-        """Deregister ends a lease. NOT_FOUND for one that has ended.
+        """Deregister ends a lease, or for an admin any instance, attached or registered. NOT_FOUND for one that has ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -95,8 +95,8 @@ class ReplayServiceServicer(object):
         the decision, last. Each event but progress has a position, so that a watcher that was cut resumes behind the last one it
         saw. Of the findings it has the first 1,000, as the decision has.
 
-        Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that came to no decision, once its events
-        have been sent.
+        Errors: NOT_FOUND for an unknown id; INVALID_ARGUMENT for a position behind the last; FAILED_PRECONDITION for a replay
+        that came to no decision, once its events have been sent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
