@@ -34,7 +34,7 @@ var arrows = []arrow{
 	{"server", []string{"gen", "replayer", "fixturestore", "stub", "server"}, nil},
 	{"clients/retrial", []string{"gen", "replayer/fixture", "fixturestore/checkpoint", "server/wire"}, nil},
 	{"clients/*", []string{"gen", "replayer", "fixturestore", "stub", "server", "clients"}, nil},
-	{"internal/campaign", nil, []string{}},
+	{"internal/campaign", nil, []string{"go.uber.org/goleak"}},
 	{"examples/*", []string{"replayer/fixture", "stub", "clients/retrial", "clients/checkers", "gen", "server/wire"}, nil},
 	{".", []string{"gen", "replayer", "fixturestore", "stub", "server", "clients"}, nil},
 }

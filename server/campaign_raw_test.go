@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 
+	"github.com/retrial-dev/retrial/internal/campaign"
 	"github.com/retrial-dev/retrial/server"
 )
 
@@ -33,9 +34,7 @@ func newSocketHouse(t *testing.T, change func(*server.Config)) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := goleak.Find(before); err != nil {
-			t.Error(err)
-		}
+		campaign.NothingLeft(t, before)
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("left in the directory for sockets: %v, %v", left, err)
 		}

@@ -13,7 +13,10 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/retrial-dev/retrial/clients/retrial"
@@ -24,19 +27,21 @@ import (
 	"github.com/retrial-dev/retrial/server"
 )
 
-// readersOfAKind is how many readers there are of each kind at once, and how long they are waited for: until the last has begun.
-func readersOfAKind() (n int, sendTimeout time.Duration) {
+// readersOfAKind is how many readers there are of each kind at once.
+func readersOfAKind() int {
 	if campaign.Full() {
-		return 40, 3 * time.Second
+		return 40
 	}
-	return 8, time.Second
+	return 8
 }
 
 // Readers that answer pings and never read what is sent to them are given up: no handler, slot or goroutine of theirs stays,
 // although their connections are still there.
 func TestCampaignReaders(t *testing.T) {
-	n, sendTimeout := readersOfAKind()
-	h := newSocketHouse(t, func(c *server.Config) { c.Limits.SendTimeout, c.Limits.Replays = sendTimeout, n })
+	n := readersOfAKind()
+	h := newSocketHouse(t, func(c *server.Config) { c.Limits.SendTimeout, c.Limits.Replays = time.Second, n })
+	logged, logs := observer.New(zap.DebugLevel)
+	h.log = zap.New(logged)
 	rot(t, h)
 	before := handlers()
 	if before != 0 {
@@ -95,12 +100,11 @@ func TestCampaignReaders(t *testing.T) {
 			if kind.then != nil {
 				kind.then()
 			}
-			waiting := cmp.Or(kind.atOnce, n)
-			if !eventually(func() bool { return handlers() >= waiting }) {
-				t.Errorf("%d handlers of %d readers, fewer than %d: nobody waits for them", handlers(), n, waiting)
-			}
 			if !eventually(func() bool { return handlers() == 0 }) {
 				t.Errorf("%d handlers of %d readers are left", handlers(), n)
+			}
+			if got := logs.FilterField(zap.String("method", kind.method)).FilterField(zap.Stringer("code", codes.Unavailable)).Len(); got < cmp.Or(kind.atOnce, n) || got > n {
+				t.Errorf("%d of %d readers were given up", got, n)
 			}
 			h.slotsAreBack(t, n)
 			for i := range n {

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,7 @@ type house struct {
 	config  server.Config
 	stop    func()
 	dial    func(context.Context) (net.Conn, error)
+	log     *zap.Logger // nil logs nothing
 }
 
 // limitChecker implements the contract: "keep" below the limit, "drop" from there on. It waits for hold, where that is set.
@@ -207,7 +209,7 @@ func (h *house) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(h.config, server.Parts{Store: store, Checkers: server.NewCheckers(h.config), Key: key, Log: zap.NewNop(), Now: h.clock.now})
+	s, err := server.New(h.config, server.Parts{Store: store, Checkers: server.NewCheckers(h.config), Key: key, Log: cmp.Or(h.log, zap.NewNop()), Now: h.clock.now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type watchedStream struct {
 // SendMsg implements grpc.ServerStream. A send that is given up ends when the handler returns.
 func (s *watchedStream) SendMsg(m any) error {
 	if s.stuck {
-		return errNotReading
+		return s.gaveUp()
 	}
 	sent := make(chan error, 1)
 	go func() { sent <- s.ServerStream.SendMsg(m) }()
@@ -31,8 +31,12 @@ func (s *watchedStream) SendMsg(m any) error {
 		return err
 	case <-timer.C:
 		s.stuck = true
-		return fixture.NewError(fixture.CodeUnavailable, "send", "", fmt.Errorf("%w for %s", errNotReading, s.timeout))
+		return s.gaveUp()
 	}
+}
+
+func (s *watchedStream) gaveUp() error {
+	return fixture.NewError(fixture.CodeUnavailable, "send", "", fmt.Errorf("%w for %s", errNotReading, s.timeout))
 }
 
 var errNotReading = errors.New("the client has not read what was sent to it")

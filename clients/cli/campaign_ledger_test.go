@@ -53,6 +53,12 @@ func (l *ledger) note(change func()) {
 	change()
 }
 
+func (l *ledger) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.acknowledged
+}
+
 // mark is how far the ledger is.
 type mark struct{ versions, tags, trials int }
 

@@ -57,11 +57,7 @@ func (wrongChecker) Check(_ context.Context, in *retrial.Case) (retrial.Outcome,
 func newYard(t *testing.T) *yard {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() {
-		if err := goleak.Find(before); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { campaign.NothingLeft(t, before) })
 	y := &yard{signalBench: newSignalBench(t, ""), tokens: map[string]string{}}
 	t.Cleanup(func() { y.checkGone(t) })
 	y.listen(t)

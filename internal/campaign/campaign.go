@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // The environment of a campaign.
@@ -92,6 +94,18 @@ func (c *Campaign) Next() bool {
 
 // Round is the number of the round, from 1.
 func (c *Campaign) Round() int { return c.done }
+
+// NothingLeft holds that no goroutine is left but those that were there before. It waits for some seconds.
+func NothingLeft(t testing.TB, before goleak.Option) {
+	t.Helper()
+	var err error
+	for range 10 { // each waits for a good part of a second
+		if err = goleak.Find(before); err == nil {
+			return
+		}
+	}
+	t.Error(err)
+}
 
 // Eventually asks again until done says yes, and gives up after Patience.
 func Eventually(done func() bool) bool {
