@@ -237,7 +237,7 @@ func (x *canceller) settles() {
 	x.releases = nil
 }
 
-// checkGone holds that the server does not keep a replay among those that are under way.
+// checkGone holds that the server does not keep a replay among those that are under way: it takes it out when it is recorded.
 func (x *canceller) checkGone(release string) {
 	x.t.Helper()
 	client := replayv1.NewReplayServiceClient(x.h.conn)
@@ -246,7 +246,11 @@ func (x *canceller) checkGone(release string) {
 		x.t.Fatal(err)
 	}
 	for _, r := range res.GetReplays() {
-		if _, err := client.CancelReplay(x.h.as(x.t, "submitter"), &replayv1.CancelReplayRequest{ReplayId: r.GetReplayId()}); !strings.Contains(status.Convert(err).Message(), "it is not under way") {
+		var err error
+		if !eventually(func() bool {
+			_, err = client.CancelReplay(x.h.as(x.t, "submitter"), &replayv1.CancelReplayRequest{ReplayId: r.GetReplayId()})
+			return strings.Contains(status.Convert(err).Message(), "it is not under way")
+		}) {
 			x.t.Errorf("replay %s is %s, and to cancel it gives %v", r.GetReplayId(), r.GetState(), err)
 		}
 	}
