@@ -10,9 +10,14 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /** Unix sockets, and addresses as they are written. */
 final class Sockets {
+  /** Held, since a logger that nobody holds forgets its level. */
+  private static final Logger BOOTSTRAP = Logger.getLogger("io.grpc.netty.shaded.io.netty.bootstrap");
+
   private Sockets() {}
 
   /** Gives the path of "unix:/path", or null for any other address. */
@@ -25,8 +30,9 @@ final class Sockets {
     return address.startsWith("unix:") || address.matches("(localhost|\\[::1]|127\\.[0-9]+\\.[0-9]+\\.[0-9]+):[0-9]+");
   }
 
-  /** An IOException where gRPC has no unix sockets. */
+  /** An IOException where gRPC has no unix sockets. It keeps netty from warning of each that it has no SO_KEEPALIVE. */
   static void requireUnix() throws IOException {
+    BOOTSTRAP.setLevel(Level.SEVERE);
     if (!Epoll.isAvailable()) {
       throw new IOException("unix sockets need Linux with glibc on x86-64 or ARM64: " + Epoll.unavailabilityCause().getMessage());
     }
