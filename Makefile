@@ -4,7 +4,7 @@ WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
 
 BASE ?= main
 
-.PHONY: build test test-waf test-typescript fuzz lint generate generate-typescript generated generated-typescript breaking tidy bench check image
+.PHONY: build test test-waf test-typescript test-java fuzz lint generate generate-typescript generated generated-typescript breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -17,6 +17,12 @@ test-waf: ## the WAF example's modules, over all 4,535 cases
 
 test-typescript: ## the TypeScript SDK, against the Go binary; needs Node
 	cd clients/typescript && npm ci && npm run lint && npm test
+
+test-java: ## the Java SDK, against the Go binary; needs a JDK of 17 or later, and Maven
+	go build -o clients/java/target/retrial .
+	cd clients/java && mvn -q -B verify
+	cat clients/java/*/target/surefire-reports/*.txt | grep '^Tests run:'
+	clients/java/target/retrial conformance 'java -jar clients/java/promotion/target/promotion.jar' --set examples/promotion
 
 fuzz: ## a minute for whatever parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture

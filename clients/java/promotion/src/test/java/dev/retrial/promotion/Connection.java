@@ -12,6 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import retrial.checker.v1.Checker.CheckRequest;
 import retrial.checker.v1.Checker.CheckResponse;
 import retrial.checker.v1.Checker.Result;
@@ -19,10 +21,14 @@ import retrial.checker.v1.CheckerServiceGrpc;
 
 /** A connection to a checker at a unix socket. */
 final class Connection implements AutoCloseable {
+  /** Netty warns of each unix socket that it has no SO_KEEPALIVE. */
+  private static final Logger BOOTSTRAP = Logger.getLogger("io.grpc.netty.shaded.io.netty.bootstrap");
+
   private final EpollEventLoopGroup loops = new EpollEventLoopGroup(1);
   private final ManagedChannel channel;
 
   Connection(Path socket) {
+    BOOTSTRAP.setLevel(Level.SEVERE);
     channel =
         NettyChannelBuilder.forAddress(new DomainSocketAddress(socket.toFile()), InsecureChannelCredentials.create())
             .overrideAuthority("localhost")

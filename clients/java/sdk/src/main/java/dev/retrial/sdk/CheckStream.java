@@ -23,6 +23,7 @@ final class CheckStream implements StreamObserver<CheckRequest> {
   private final ServerCallStreamObserver<CheckResponse> caller;
   private final Executor executor;
   private Parameters parameters; // set by the first request
+  private boolean refused; // what the caller has sent behind what it is refused for counts no more
 
   // Guarded by this.
   private boolean busy;
@@ -44,6 +45,9 @@ final class CheckStream implements StreamObserver<CheckRequest> {
 
   @Override
   public void onNext(CheckRequest request) {
+    if (refused) {
+      return;
+    }
     if (parameters == null) {
       open(request);
     } else if (request.hasOpen() || request.getCasesCount() == 0) {
@@ -71,6 +75,7 @@ final class CheckStream implements StreamObserver<CheckRequest> {
   }
 
   private void refuse(String why) {
+    refused = true;
     caller.onError(Status.INVALID_ARGUMENT.withDescription(Texts.bounded(why)).asException());
   }
 
@@ -136,6 +141,9 @@ final class CheckStream implements StreamObserver<CheckRequest> {
 
   @Override
   public void onCompleted() {
+    if (refused) {
+      return;
+    }
     if (parameters == null) {
       refuse("the stream ended before it was opened");
       return;

@@ -3,6 +3,8 @@ package dev.retrial.sdk;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
+import dev.retrial.json.Json;
 import io.grpc.Status;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -89,8 +91,9 @@ class StreamTest {
           c -> {
             c.open();
             c.stream.onNext(CheckRequest.getDefaultInstance());
+            c.stream.onCompleted();
           });
-      Open unknown = Open.newBuilder().putParameters("unknown", com.google.protobuf.ByteString.copyFromUtf8("1")).build();
+      Open unknown = Open.newBuilder().putParameters("unknown", ByteString.copyFromUtf8("1")).build();
       refused(caller, c -> c.stream.onNext(CheckRequest.newBuilder().setOpen(unknown).build()));
     }
   }
@@ -129,7 +132,7 @@ class StreamTest {
 
   @Test
   void aCallerThatReadsNothingIsWaitedFor() throws Exception {
-    Outcome large = OK.withOutput(dev.retrial.json.Json.of("x".repeat(1 << 20)));
+    Outcome large = OK.withOutput(Json.of("x".repeat(1 << 20)));
     AtomicInteger asked = new AtomicInteger();
     Checkers.Rule rule =
         c -> {
