@@ -5,7 +5,7 @@ WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
 
 BASE ?= main
 
-.PHONY: build test test-waf test-typescript test-python campaign fuzz lint generate generate-typescript generated generated-typescript generate-python generated-python breaking tidy bench check image
+.PHONY: build test test-waf test-typescript test-python test-java campaign fuzz lint generate generate-typescript generated generated-typescript generate-python generated-python breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -30,6 +30,12 @@ clients/python/.venv/installed: clients/python/requirements.lock clients/python/
 	clients/python/.venv/bin/pip install -q --require-hashes -r clients/python/requirements.lock
 	clients/python/.venv/bin/pip install -q --no-deps --no-build-isolation -e clients/python
 	touch $@
+
+test-java: ## the Java SDK, against the Go binary; needs a JDK of 17 or later, and Maven
+	go build -o clients/java/target/retrial .
+	cd clients/java && mvn -q -B verify
+	cat clients/java/*/target/surefire-reports/*.txt | grep '^Tests run:'
+	clients/java/target/retrial conformance 'java -jar clients/java/promotion/target/promotion.jar' --set examples/promotion
 
 fuzz: ## a minute for whatever parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture

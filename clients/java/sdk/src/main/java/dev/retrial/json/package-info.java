@@ -1,0 +1,2 @@
+/** JSON that loses nothing. */
+package dev.retrial.json;
