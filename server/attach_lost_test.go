@@ -166,18 +166,20 @@ func TestInstanceAnswersForAnother(t *testing.T) {
 	instance := func() *own {
 		me := who.Add(1)
 		o := &own{version: "1", digest: "sha256:1"}
+		var first sync.Once
 		o.each = func(s *session, c *checkerv1.Case) error {
-			if me == 1 {
-				select {
-				case overheard <- c.GetCaseId():
-					return nil // leave it to the other one
-				default:
-				}
-			} else {
+			begins := false
+			first.Do(func() { begins = true })
+			switch {
+			case begins && me == 1:
+				overheard <- c.GetCaseId()
+				return nil // leave it to the other one
+			case begins:
 				select {
 				case id := <-overheard:
 					return s.send(&checkerv1.Result{CaseId: id, Answer: &checkerv1.Result_Outcome{Outcome: right(0)}})
-				default:
+				case <-s.stream.Context().Done():
+					return s.stream.Context().Err()
 				}
 			}
 			return s.right(c)
