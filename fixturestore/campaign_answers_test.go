@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/retrial-dev/retrial/fixturestore"
+	"github.com/retrial-dev/retrial/fixturestore/checkpoint"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -64,7 +65,7 @@ func answers(path string, o fixturestore.Options) (out map[string]answer, opened
 	}
 	askVersions(s, ask)
 	askReplays(s, ask)
-	askLog(s, ask)
+	askLog(s, o, ask)
 	ask(verifyAsks, func() (any, error) {
 		var damage []error
 		sum, err := s.Verify(context.Background(), func(err error) error { damage = append(damage, err); return nil })
@@ -195,7 +196,7 @@ func askReplays(s *fixturestore.Store, ask asker) {
 	})
 }
 
-func askLog(s *fixturestore.Store, ask asker) {
+func askLog(s *fixturestore.Store, o fixturestore.Options, ask asker) {
 	ask("log", func() (any, error) {
 		all, err := s.Entries(0, 100)
 		var out []string
@@ -207,7 +208,11 @@ func askLog(s *fixturestore.Store, ask asker) {
 	ask("tree", func() (any, error) { return s.Tree() })
 	ask("checkpoint", func() (any, error) {
 		signed, size, err := s.Checkpoint()
-		return fmt.Sprint(string(signed), size), err
+		if err != nil {
+			return "", err
+		}
+		c, err := checkpoint.Open(signed, o.Verifier) // its last bits are padding
+		return fmt.Sprint(c, size), err
 	})
 	ask("proofs", func() (any, error) {
 		e, size, proof, err := s.InclusionProof(4, 0)

@@ -236,7 +236,7 @@ func lastOf(c *bolt.Cursor, prefix []byte) []byte {
 // or release stands for all.
 func (s *Store) Replays(set, release string, before uint64, limit int) (out []*Replay, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
-		c := tx.Bucket(bucketDecisions).Cursor()
+		c, last := tx.Bucket(bucketDecisions).Cursor(), uint64(0)
 		k, _ := c.Last()
 		if before != 0 {
 			if k, _ = c.Seek(number(before)); k != nil {
@@ -249,7 +249,12 @@ func (s *Store) Replays(set, release string, before uint64, limit int) (out []*R
 			if len(k) != 8 {
 				return corrupt("bucket \"decisions\"", fmt.Errorf("malformed key %q", clip(k)))
 			}
-			r, err := readReplay(tx, binary.BigEndian.Uint64(k))
+			seq := binary.BigEndian.Uint64(k)
+			if last != 0 && seq != last-1 { // they have no gaps
+				return corrupt(fmt.Sprintf("replay record %d", last-1), errors.New("missing"))
+			}
+			last = seq
+			r, err := readReplay(tx, seq)
 			if err != nil {
 				return err
 			}

@@ -110,6 +110,11 @@ func TestR16HiddenNewest(t *testing.T) {
 	wantCode(t, s.CheckSets([]string{"memory.old"}), fixture.CodeCorrupt, `set "memory"`)
 
 	s = newStore()
+	rename(t, s, "decisions", "", 2, 0)
+	_, err = s.Replays("", "", 0, 10)
+	wantCode(t, err, fixture.CodeCorrupt, "replay record 2", "missing")
+
+	s = newStore()
 	rename(t, s, "decisions", "", 3, 0)
 	_, err = s.ReplayByID("k-1")
 	wantCode(t, err, fixture.CodeCorrupt, "replay record 3")
