@@ -57,7 +57,8 @@ type ReplayServiceClient interface {
 	WatchReplay(ctx context.Context, in *WatchReplayRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchReplayResponse], error)
 	// ListReplays lists replays, newest first.
 	ListReplays(ctx context.Context, in *ListReplaysRequest, opts ...grpc.CallOption) (*ListReplaysResponse, error)
-	// CancelReplay ends a replay that is under way; its ruling is then a block. It returns at once.
+	// CancelReplay ends a replay that is under way, which then never passes: its ruling is a block, or it has failed where it had all
+	// of its answers. It returns at once.
 	//
 	// Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that is not under way.
 	CancelReplay(ctx context.Context, in *CancelReplayRequest, opts ...grpc.CallOption) (*CancelReplayResponse, error)
@@ -168,7 +169,8 @@ type ReplayServiceServer interface {
 	WatchReplay(*WatchReplayRequest, grpc.ServerStreamingServer[WatchReplayResponse]) error
 	// ListReplays lists replays, newest first.
 	ListReplays(context.Context, *ListReplaysRequest) (*ListReplaysResponse, error)
-	// CancelReplay ends a replay that is under way; its ruling is then a block. It returns at once.
+	// CancelReplay ends a replay that is under way, which then never passes: its ruling is a block, or it has failed where it had all
+	// of its answers. It returns at once.
 	//
 	// Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that is not under way.
 	CancelReplay(context.Context, *CancelReplayRequest) (*CancelReplayResponse, error)

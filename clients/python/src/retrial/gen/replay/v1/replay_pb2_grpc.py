@@ -110,7 +110,8 @@ class ReplayServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CancelReplay(self, request, context):
-        """CancelReplay ends a replay that is under way; its ruling is then a block. It returns at once.
+        """CancelReplay ends a replay that is under way, which then never passes: its ruling is a block, or it has failed where it had all
+        of its answers. It returns at once.
 
         Errors: NOT_FOUND for an unknown id; FAILED_PRECONDITION for a replay that is not under way.
         """
