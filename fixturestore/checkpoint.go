@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
-
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/retrial-dev/retrial/fixturestore/checkpoint"
+	"github.com/retrial-dev/retrial/internal/durable"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -168,9 +168,9 @@ func (s *Store) replaceCheckpoint(signed []byte, size int64) error {
 	case !bytes.Equal(on, s.checkpoint):
 		return fixture.NewError(fixture.CodeConflict, "write", file, errors.New("somebody else has written it since this process did"))
 	}
-	err := replaceFile(file, signed)
+	err := durable.ReplaceFile(file, signed) // an older one would hold as well, since the log extends it
 	if err == nil && s.checkpoint == nil {
-		err = syncDir(filepath.Dir(file)) // the first must not be lost: a log without one is refused
+		err = durable.SyncDir(filepath.Dir(file)) // the first must not be lost: a log without one is refused
 	}
 	if err != nil {
 		return fixture.NewError(fixture.CodeUnavailable, "write", file, err)
@@ -203,9 +203,6 @@ func Adopt(path string, o Options) (checkpoint.Checkpoint, error) {
 	return c, errors.Join(err, s.Close())
 }
 
-// newSuffix stands in the name of a checkpoint that is being written.
-const newSuffix = ".new-"
-
 // sweepCheckpoints removes checkpoints that were being written when a process was killed. The store must be locked.
 func (s *Store) sweepCheckpoints() error {
 	dir, name := filepath.Split(s.path)
@@ -214,33 +211,11 @@ func (s *Store) sweepCheckpoints() error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), name+CheckpointSuffix+newSuffix) {
+		if strings.HasPrefix(e.Name(), name+CheckpointSuffix+durable.NewSuffix) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// replaceFile writes a file beside the old one, and puts it in its place once its content is durable. After a power cut either
-// is there, whole: an older checkpoint holds as well, since the log extends it.
-func replaceFile(path string, b []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+newSuffix+"*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
-		}
-	}()
-	_, err = tmp.Write(b)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }

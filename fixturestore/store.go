@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/retrial-dev/retrial/internal/durable"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -176,18 +176,7 @@ func create(path string, o Options) error {
 	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	if err := d.Sync(); err != nil && runtime.GOOS != "windows" {
-		return errors.Join(err, d.Close())
-	}
-	return d.Close()
+	return durable.SyncDir(dir)
 }
 
 // Close lets go of the file.

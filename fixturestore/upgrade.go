@@ -12,6 +12,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/retrial-dev/retrial/fixturestore/checkpoint"
+	"github.com/retrial-dev/retrial/internal/durable"
 )
 
 // upgrade brings a file of layout 1 to this one, in one transaction: it had no log, so that what it holds becomes the log's
@@ -63,7 +64,7 @@ func (s *Store) firstCheckpoint() error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(replaceFile(file, signed), syncDir(filepath.Dir(file)))
+		return errors.Join(durable.ReplaceFile(file, signed), durable.SyncDir(filepath.Dir(file)))
 	}
 	if err != nil {
 		return err

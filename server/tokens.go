@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/retrial-dev/retrial/internal/durable"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -118,27 +118,13 @@ func checkCallers(tokens []Token, certificates []CertificateConfig) error {
 	return errors.Join(errs...)
 }
 
-// WriteTokens replaces a file of tokens. Only its owner can read it.
+// WriteTokens replaces a file of tokens, which keeps its mode. Only its owner can read a new one.
 func WriteTokens(path string, tokens []Token) error {
 	b, err := yaml.Marshal(tokensFile{tokens})
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // of mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(b)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
+	return durable.ReplaceFile(path, b)
 }
 
 // tokenFile is a file of tokens that is read again whenever it changes. Safe for concurrent use.

@@ -59,30 +59,16 @@ func (a *app) listCheckers(ctx context.Context, conn *connection) error {
 	a.head(t, "CHECKER", "REACHED", "ADDRESS", "INSTANCE", "VERSION", "BUILD", "BROUGHT BY", "SINCE")
 	defer t.flush()
 	req := &registryv1.ListCheckersRequest{}
-	for {
-		res, err := registryv1.NewRegistryServiceClient(conn).ListCheckers(ctx, req)
-		if err != nil {
-			return err
+	all := rows(ctx, registryv1.NewRegistryServiceClient(conn).ListCheckers, req, &req.PageToken, (*registryv1.ListCheckersResponse).GetCheckers)
+	return list(a, 0, all, func(c *registryv1.RegisteredChecker) {
+		if len(c.GetInstances()) == 0 {
+			t.row(c.GetName(), reached(c.GetTransport()), c.GetAddress())
 		}
-		for _, c := range res.GetCheckers() {
-			if a.json {
-				if err := printJSON(a.stdout, c); err != nil {
-					return err
-				}
-				continue
-			}
-			if len(c.GetInstances()) == 0 {
-				t.row(c.GetName(), reached(c.GetTransport()), c.GetAddress())
-			}
-			for _, in := range c.GetInstances() {
-				t.row(c.GetName(), reached(in.GetTransport()), in.GetAddress(), in.GetInstanceId(), in.GetCheckerName()+" "+in.GetVersion(),
-					in.GetBuildDigest(), in.GetBroughtBy(), in.GetSince().AsTime().Format(time.RFC3339))
-			}
+		for _, in := range c.GetInstances() {
+			t.row(c.GetName(), reached(in.GetTransport()), in.GetAddress(), in.GetInstanceId(), in.GetCheckerName()+" "+in.GetVersion(),
+				in.GetBuildDigest(), in.GetBroughtBy(), in.GetSince().AsTime().Format(time.RFC3339))
 		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return nil
-		}
-	}
+	})
 }
 
 func reached(t registryv1.Transport) string {

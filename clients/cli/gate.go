@@ -230,29 +230,12 @@ func (a *app) decisions(ctx context.Context, conn *connection, req *gatev1.ListD
 	t := newTable(a.stdout)
 	a.head(t, "STARTED", "RELEASE", "SET", "VERSION", "RULING", "SUMMARY", "REPLAY")
 	defer t.flush()
-	for n := 0; ; {
-		res, err := gatev1.NewGateServiceClient(conn).ListDecisions(ctx, req)
-		if err != nil {
-			return err
+	all := rows(ctx, gatev1.NewGateServiceClient(conn).ListDecisions, req, &req.PageToken, (*gatev1.ListDecisionsResponse).GetDecisions)
+	return list(a, limit, all, func(d *gatev1.Decision) {
+		ruling := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(d.GetRuling().String(), "RULING_")), "_", " ")
+		if d.GetRuling() == gatev1.Ruling_RULING_UNSPECIFIED {
+			ruling = "none"
 		}
-		for _, d := range res.GetDecisions() {
-			if n++; limit > 0 && n > limit {
-				return nil
-			}
-			if a.json {
-				if err := printJSON(a.stdout, d); err != nil {
-					return err
-				}
-				continue
-			}
-			ruling := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(d.GetRuling().String(), "RULING_")), "_", " ")
-			if d.GetRuling() == gatev1.Ruling_RULING_UNSPECIFIED {
-				ruling = "none"
-			}
-			t.row(when(d.GetStartedAt().AsTime()), cmp.Or(d.GetRelease(), "-"), d.GetSet(), fmt.Sprint(d.GetVersion()), ruling, d.GetSummary(), d.GetReplayId())
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return nil
-		}
-	}
+		t.row(when(d.GetStartedAt().AsTime()), cmp.Or(d.GetRelease(), "-"), d.GetSet(), fmt.Sprint(d.GetVersion()), ruling, d.GetSummary(), d.GetReplayId())
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"strings"
 
@@ -157,35 +158,19 @@ func (a *app) logShowCommand() *cobra.Command {
 				t := newTable(a.stdout)
 				a.head(t, "INDEX", "WHEN", "KIND", "SUBJECT", "RECORD")
 				defer t.flush()
-				return eachEntry(cmd.Context(), conn, func(e *logv1.Entry) error {
-					if a.json {
-						return printJSON(a.stdout, e)
-					}
+				return list(a, 0, entries(cmd.Context(), conn), func(e *logv1.Entry) {
 					kind := strings.ToLower(strings.TrimPrefix(e.GetKind().String(), "KIND_"))
-					t.row(fmt.Sprint(e.GetIndex()), when(e.GetAppendedAt().AsTime()), kind, e.GetSubject(), "sha256:"+e.GetRecordDigest()[:12])
-					return nil
+					t.row(fmt.Sprint(e.GetIndex()), when(e.GetAppendedAt().AsTime()), kind, e.GetSubject(), short("sha256:"+e.GetRecordDigest()))
 				})
 			})
 		},
 	}
 }
 
-func eachEntry(ctx context.Context, conn *connection, fn func(*logv1.Entry) error) error {
+// entries gives the entries of the log, oldest first.
+func entries(ctx context.Context, conn *connection) iter.Seq2[*logv1.Entry, error] {
 	req := &logv1.ListEntriesRequest{PageSize: 1000}
-	for {
-		res, err := logv1.NewLogServiceClient(conn).ListEntries(ctx, req)
-		if err != nil {
-			return err
-		}
-		for _, e := range res.GetEntries() {
-			if err := fn(e); err != nil {
-				return err
-			}
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return nil
-		}
-	}
+	return rows(ctx, logv1.NewLogServiceClient(conn).ListEntries, req, &req.PageToken, (*logv1.ListEntriesResponse).GetEntries)
 }
 
 func (a *app) logExportCommand() *cobra.Command {
@@ -195,8 +180,13 @@ func (a *app) logExportCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.reading(cmd.Context(), func(conn *connection) error {
-				if err := eachEntry(cmd.Context(), conn, func(e *logv1.Entry) error { return printJSON(a.stdout, e) }); err != nil {
-					return err
+				for e, err := range entries(cmd.Context(), conn) {
+					if err == nil {
+						err = printJSON(a.stdout, e)
+					}
+					if err != nil {
+						return err
+					}
 				}
 				res, err := logv1.NewLogServiceClient(conn).GetCheckpoint(cmd.Context(), &logv1.GetCheckpointRequest{})
 				if err != nil {

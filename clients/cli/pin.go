@@ -11,9 +11,9 @@ import (
 	"os"
 	"path/filepath"
 
-	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
-
 	"github.com/retrial-dev/retrial/clients/retrial"
+	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	"github.com/retrial-dev/retrial/internal/durable"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -72,16 +72,5 @@ func writePin(file string, pin retrial.Pin) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(append(b, '\n'))
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
+	return durable.ReplaceFile(file, append(b, '\n'))
 }

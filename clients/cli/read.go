@@ -40,24 +40,10 @@ func (a *app) listSets(ctx context.Context, conn *connection) error {
 	a.head(t, "SET", "VERSION", "FIXTURES", "CHECKSUM", "COMMITTED", "AUTHOR")
 	defer t.flush()
 	req := &fixturev1.ListSetsRequest{}
-	for {
-		res, err := fixturev1.NewFixtureServiceClient(conn).ListSets(ctx, req)
-		if err != nil {
-			return err
-		}
-		for _, v := range res.GetNewest() {
-			if a.json {
-				if err := printJSON(a.stdout, v); err != nil {
-					return err
-				}
-				continue
-			}
-			t.row(v.GetSet(), fmt.Sprint(v.GetNumber()), fmt.Sprint(v.GetFixtureCount()), short(v.GetChecksum()), when(v.GetCommittedAt().AsTime()), v.GetAuthor())
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return nil
-		}
-	}
+	all := rows(ctx, fixturev1.NewFixtureServiceClient(conn).ListSets, req, &req.PageToken, (*fixturev1.ListSetsResponse).GetNewest)
+	return list(a, 0, all, func(v *fixturev1.Version) {
+		t.row(v.GetSet(), fmt.Sprint(v.GetNumber()), fmt.Sprint(v.GetFixtureCount()), short(v.GetChecksum()), when(v.GetCommittedAt().AsTime()), v.GetAuthor())
+	})
 }
 
 // head prints the heads of columns, unless the output is for machines.
@@ -83,24 +69,10 @@ func (a *app) listFixtures(ctx context.Context, conn *connection, set string, ve
 	}
 	// The version is fixed by the first page: a commit in between must not mix two.
 	req := &fixturev1.ListFixturesRequest{Set: set, Version: v.GetVersion().GetNumber(), PageSize: 1000}
-	for {
-		res, err := client.ListFixtures(ctx, req)
-		if err != nil {
-			return err
-		}
-		for _, f := range res.GetFixtures() {
-			if a.json {
-				if err := printJSON(a.stdout, f); err != nil {
-					return err
-				}
-				continue
-			}
-			t.row(f.GetFixtureId(), f.GetSourceRowId(), f.GetGroup(), f.GetVerdict(), f.GetReasonCode())
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return nil
-		}
-	}
+	all := rows(ctx, client.ListFixtures, req, &req.PageToken, (*fixturev1.ListFixturesResponse).GetFixtures)
+	return list(a, 0, all, func(f *fixturev1.Fixture) {
+		t.row(f.GetFixtureId(), f.GetSourceRowId(), f.GetGroup(), f.GetVerdict(), f.GetReasonCode())
+	})
 }
 
 func (a *app) logCommand() *cobra.Command {
@@ -116,24 +88,10 @@ func (a *app) logCommand() *cobra.Command {
 
 func (a *app) log(ctx context.Context, conn *connection, set string) error {
 	req := &fixturev1.ListVersionsRequest{Set: set}
-	for {
-		res, err := fixturev1.NewFixtureServiceClient(conn).ListVersions(ctx, req)
-		if err != nil {
-			return err
-		}
-		for _, v := range res.GetVersions() {
-			if a.json {
-				if err := printJSON(a.stdout, v); err != nil {
-					return err
-				}
-				continue
-			}
-			a.printVersion(v)
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return nil
-		}
-	}
+	all := rows(ctx, fixturev1.NewFixtureServiceClient(conn).ListVersions, req, &req.PageToken, (*fixturev1.ListVersionsResponse).GetVersions)
+	return list(a, 0, all, func(v *fixturev1.Version) {
+		a.printVersion(v)
+	})
 }
 
 func (a *app) printVersion(v *fixturev1.Version) {

@@ -60,29 +60,12 @@ func (a *app) listReplays(ctx context.Context, conn *connection, req *replayv1.L
 	t := newTable(a.stdout)
 	a.head(t, "REPLAY", "STARTED", "STATE", "RELEASE", "SET", "VERSION", "BY", "SUMMARY")
 	defer t.flush()
-	for n := 0; ; {
-		res, err := replayv1.NewReplayServiceClient(conn).ListReplays(ctx, req)
-		if err != nil {
-			return err
-		}
-		for _, r := range res.GetReplays() {
-			if n++; limit > 0 && n > limit {
-				return nil
-			}
-			if a.json {
-				if err := printJSON(a.stdout, r); err != nil {
-					return err
-				}
-				continue
-			}
-			state := strings.ToLower(strings.TrimPrefix(r.GetState().String(), "STATE_"))
-			t.row(r.GetReplayId(), when(r.GetStartedAt().AsTime()), state, cmp.Or(r.GetRelease(), "-"), r.GetSet(), fmt.Sprint(r.GetVersion()),
-				cmp.Or(r.GetSubmittedBy(), "-"), cmp.Or(r.GetDecision().GetSummary(), r.GetFailure()))
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return nil
-		}
-	}
+	all := rows(ctx, replayv1.NewReplayServiceClient(conn).ListReplays, req, &req.PageToken, (*replayv1.ListReplaysResponse).GetReplays)
+	return list(a, limit, all, func(r *replayv1.ReplayRecord) {
+		state := strings.ToLower(strings.TrimPrefix(r.GetState().String(), "STATE_"))
+		t.row(r.GetReplayId(), when(r.GetStartedAt().AsTime()), state, cmp.Or(r.GetRelease(), "-"), r.GetSet(), fmt.Sprint(r.GetVersion()),
+			cmp.Or(r.GetSubmittedBy(), "-"), cmp.Or(r.GetDecision().GetSummary(), r.GetFailure()))
+	})
 }
 
 func (a *app) watchCommand() *cobra.Command {

@@ -123,22 +123,8 @@ func (a *app) waivers(ctx context.Context, conn *connection, req *gatev1.ListWai
 	t := newTable(a.stdout)
 	a.head(t, "WAIVER", "RELEASE", "SET", "FLIPS", "GRANTED BY", "UNTIL", "REVOKED BY", "REASON")
 	defer t.flush()
-	for {
-		res, err := gatev1.NewGateServiceClient(conn).ListWaivers(ctx, req)
-		if err != nil {
-			return err
-		}
-		for _, w := range res.GetWaivers() {
-			if a.json {
-				if err := printJSON(a.stdout, w); err != nil {
-					return err
-				}
-				continue
-			}
-			t.row(w.GetWaiverId(), w.GetRelease(), w.GetSet(), fmt.Sprint(len(w.GetFlips())), w.GetGrantedBy(), when(w.GetExpiresAt().AsTime()), w.GetRevokedBy(), w.GetReason())
-		}
-		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return nil
-		}
-	}
+	all := rows(ctx, gatev1.NewGateServiceClient(conn).ListWaivers, req, &req.PageToken, (*gatev1.ListWaiversResponse).GetWaivers)
+	return list(a, 0, all, func(w *gatev1.Waiver) {
+		t.row(w.GetWaiverId(), w.GetRelease(), w.GetSet(), fmt.Sprint(len(w.GetFlips())), w.GetGrantedBy(), when(w.GetExpiresAt().AsTime()), w.GetRevokedBy(), w.GetReason())
+	})
 }

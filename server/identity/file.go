@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/retrial-dev/retrial/internal/durable"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -101,5 +102,5 @@ func create(path string) error {
 	if err != nil {
 		return err
 	}
-	return syncDir(dir) // also for another's file: it may be about to, but this process uses the key now
+	return durable.SyncDir(dir) // also for another's file: it may be about to, but this process uses the key now
 }

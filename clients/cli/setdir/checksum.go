@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/retrial-dev/retrial/internal/durable"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -30,22 +31,7 @@ func (s *Set) WriteChecksum() error {
 	default:
 		b = append(b, []byte("\n"+line+"\n")...)
 	}
-	tmp, err := os.CreateTemp(s.Dir, ".retrial-*.yaml")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // fails once it has been renamed
-	_, err = tmp.Write(b)
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Chmod(tmp.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
+	if err := durable.ReplaceFile(file, b); err != nil {
 		return fixture.NewError(fixture.CodeUnavailable, "write checksum to", file, err)
 	}
 	s.Config.Checksum = s.Checksum
