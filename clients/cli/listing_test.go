@@ -57,8 +57,10 @@ func TestList(t *testing.T) {
 func TestListThatIsCut(t *testing.T) {
 	down := errors.New("down")
 	for want, second := range map[string]func() (*gatev1.ListDecisionsResponse, error){
-		"down":           func() (*gatev1.ListDecisionsResponse, error) { return nil, down },
-		"follows itself": func() (*gatev1.ListDecisionsResponse, error) { return &gatev1.ListDecisionsResponse{NextPageToken: "x"}, nil },
+		"down": func() (*gatev1.ListDecisionsResponse, error) { return nil, down },
+		"follows itself": func() (*gatev1.ListDecisionsResponse, error) {
+			return &gatev1.ListDecisionsResponse{NextPageToken: "x"}, nil
+		},
 	} {
 		req := &gatev1.ListDecisionsRequest{}
 		call := func(context.Context, *gatev1.ListDecisionsRequest, ...grpc.CallOption) (*gatev1.ListDecisionsResponse, error) {
