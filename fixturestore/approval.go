@@ -45,6 +45,9 @@ func (c *Commit) demand() ([]string, error) {
 			return nil, err
 		}
 		if settled != nil && settled.Checksum == c.v.Checksum && string(settled.Config) == string(c.v.Config) {
+			if settled.Approval == nil {
+				c.v.Loosened = settled.Loosened // what one person has removed until there stays removed
+			}
 			return nil, nil
 		}
 		out = append(out, fmt.Sprintf("version %d, on which it is made, lacks its approval", c.parent.Number))

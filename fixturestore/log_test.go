@@ -366,8 +366,8 @@ func TestFourEyes(t *testing.T) {
 	if v := mustCommit(t, s, fixturestore.Draft{Parent: 3, RemovalReason: "r", FourEyes: eyes()}, stepwise); !v.Pending() || !strings.Contains(v.ApprovalNeeded[0], "2 fixtures are removed or rewritten since") {
 		t.Errorf("one more each time needs %q", v.ApprovalNeeded)
 	}
-	if v := mustCommit(t, s, fixturestore.Draft{Parent: 4, FourEyes: eyes()}, removed); v.Pending() { // back again
-		t.Errorf("going back needs %q", v.ApprovalNeeded)
+	if v := mustCommit(t, s, fixturestore.Draft{Parent: 4, FourEyes: eyes()}, removed); v.Pending() || v.Loosened != 1 { // back again
+		t.Errorf("going back needs %q, and %d are gone", v.ApprovalNeeded, v.Loosened)
 	}
 	fewer := generate(10)
 	for _, id := range []string{"f-000001", "f-000002", "f-000003"} {
