@@ -1,6 +1,7 @@
 package replayer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -236,6 +237,7 @@ func (r *run) tryCandidate(ctx context.Context, source reader, hold *hold) error
 func (r *run) flip(c Case, outcome fixture.Outcome) gate.Finding {
 	f := finding(gate.Flip, gate.Candidate, c)
 	f.Old, f.New = excerpt(c.Fixture.Expected), excerpt(outcome)
+	f.OutputDiffers = !bytes.Equal(c.Fixture.Expected.Output, outcome.Output)
 	f.Class = r.t.Vocabulary.Classify(c.Fixture.Expected, outcome)
 	f.Inputs = r.shown(c)
 	f.Message = "the candidate decides otherwise"

@@ -539,6 +539,40 @@ func TestR27AllowlistInARun(t *testing.T) {
 	}
 }
 
+// R27: an entry covers no flip whose output documents differ, even where they do so behind all that a finding carries of them.
+func TestR27OutputsDifferBehindTheirBeginnings(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	output := func(last string) string { return fmt.Sprintf(`"%s%s"`, long, last) }
+	s := newSet(t, 10, func(_ int, doc string) string {
+		return strings.TrimSuffix(doc, "}") + `,"output":` + output("1") + "}"
+	})
+	answer := func(last string) func(replayer.Request) replayer.Answer {
+		return func(r replayer.Request) replayer.Answer {
+			a := faithful(r)
+			a.Outcome.Output = []byte(output("1"))
+			if r.Fixture.ID == "f-00001" {
+				a.Outcome = fixture.Outcome{Verdict: "dropped", ReasonCode: "small", Output: []byte(output(last))}
+			}
+			return a
+		}
+	}
+	for last, want := range map[string]gate.Ruling{"1": gate.Pass, "2": gate.Block} {
+		baseline, candidate := honest("old"), honest("new")
+		baseline.decide = func(r replayer.Request) replayer.Answer {
+			a := faithful(r)
+			a.Outcome.Output = []byte(output("1"))
+			return a
+		}
+		candidate.decide = answer(last)
+		tr := trial(s, baseline, candidate)
+		tr.Policy = gate.Policy{Kind: gate.Listed}
+		tr.Allowlist = []gate.Entry{{FixtureID: "f-00001", Old: fixture.Outcome{Verdict: "promoted", ReasonCode: "large"},
+			New: fixture.Outcome{Verdict: "dropped", ReasonCode: "small"}, Reason: "r", Owner: "o", ExpiresAt: tr.Now.Add(time.Hour)}}
+		r, _ := run(t, tr)
+		wantRuling(t, r, want)
+	}
+}
+
 // R35: a reason code that the set has never seen, and one that is declared and not covered, are told. R9: so is a set of
 // one verdict. A baseline of another configuration than the set's blocks.
 func TestR35Suspicions(t *testing.T) {

@@ -224,7 +224,7 @@ var severities = map[gate.Severity]gatev1.Severity{
 func findingToProto(f gate.Finding) *gatev1.Finding {
 	out := &gatev1.Finding{
 		Code: string(f.Code), Severity: severities[f.Severity], Subject: f.Subject, Message: f.Message, SourceRowId: f.SourceRowID,
-		Old: outcomeToProto(f.Old), New: outcomeToProto(f.New), FlipClass: string(f.Class), AllowedBy: f.AllowedBy, Group: string(f.Group),
+		Old: outcomeToProto(f.Old), New: outcomeToProto(f.New), FlipClass: string(f.Class), AllowedBy: f.AllowedBy, Group: string(f.Group), OutputDiffers: f.OutputDiffers,
 	}
 	for _, in := range f.Inputs {
 		out.Inputs = append(out.Inputs, &gatev1.ShownInput{Path: in.Path, Value: in.Value})

@@ -109,10 +109,10 @@ func TestWordsHaveTheirOwn(t *testing.T) {
 func TestFindingToProto(t *testing.T) {
 	f := gate.Finding{Code: gate.Flip, Severity: gate.Tolerated, Role: gate.Candidate, Subject: "f-1", Message: "m", SourceRowID: "r", Group: fixture.Hermetic,
 		Old: fixture.Outcome{Verdict: "a", ReasonCode: "x", Output: []byte("1")}, New: fixture.Outcome{Verdict: "b"}, Class: fixture.ClassLateral,
-		Inputs: []gate.ShownInput{{Path: "p", Value: "1"}}, AllowedBy: "ada"}
+		Inputs: []gate.ShownInput{{Path: "p", Value: "1"}}, AllowedBy: "ada", OutputDiffers: true}
 	want := &gatev1.Finding{Code: "FLIP", Severity: gatev1.Severity_SEVERITY_TOLERATED, Subject: "f-1", Message: "m", SourceRowId: "r", Group: "hermetic",
 		Old: &gatev1.Outcome{Verdict: "a", ReasonCode: "x", Output: []byte("1")}, New: &gatev1.Outcome{Verdict: "b"}, FlipClass: "lateral",
-		Inputs: []*gatev1.ShownInput{{Path: "p", Value: "1"}}, AllowedBy: "ada"}
+		Inputs: []*gatev1.ShownInput{{Path: "p", Value: "1"}}, AllowedBy: "ada", OutputDiffers: true}
 	if diff := cmp.Diff(want, findingToProto(f), protocmp.Transform()); diff != "" {
 		t.Error(diff)
 	}

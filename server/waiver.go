@@ -118,7 +118,7 @@ func blockedOf(d *gatev1.Decision) gate.Blocked {
 		if f.GetCode() != string(gate.Flip) || f.GetGroup() == string(fixture.Derived) || f.GetAllowedBy() != "" {
 			continue
 		}
-		b.Outputs = b.Outputs || f.GetFlipClass() == string(fixture.ClassOutput)
+		b.Outputs = b.Outputs || f.GetOutputDiffers() || f.GetFlipClass() == string(fixture.ClassOutput)
 		b.Flips = append(b.Flips, gate.WaivedFlip{FixtureID: f.GetSubject(), Verdict: f.GetNew().GetVerdict(), ReasonCode: f.GetNew().GetReasonCode()})
 	}
 	return b

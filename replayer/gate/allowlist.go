@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -92,19 +91,19 @@ func NewAllowlist(entries []Entry, now time.Time) *Allowlist {
 }
 
 // Covers gives the entry that allows this flip now, and marks it as used.
-func (a *Allowlist) Covers(id string, old, new fixture.Outcome) (Entry, bool) {
+func (a *Allowlist) Covers(f Finding) (Entry, bool) {
 	if a == nil {
 		return Entry{}, false
 	}
-	i, ok := a.byID[id]
+	i, ok := a.byID[f.Subject]
 	if !ok {
 		return Entry{}, false
 	}
 	e := a.entries[i]
-	if !bytes.Equal(old.Output, new.Output) {
+	if f.OutputDiffers {
 		return Entry{}, false // an entry cannot name an output document, so that it would allow any
 	}
-	same := e.Old.Verdict == old.Verdict && e.Old.ReasonCode == old.ReasonCode && e.New.Verdict == new.Verdict && e.New.ReasonCode == new.ReasonCode
+	same := e.Old.Verdict == f.Old.Verdict && e.Old.ReasonCode == f.Old.ReasonCode && e.New.Verdict == f.New.Verdict && e.New.ReasonCode == f.New.ReasonCode
 	if !same || Expired(e.ExpiresAt, a.now) {
 		return Entry{}, false
 	}

@@ -94,7 +94,7 @@ func (p Policy) Weigh(f Finding, list *Allowlist) Finding {
 			f.Severity = Tolerated
 		}
 	case f.Code == Flip && p.Kind == Listed:
-		if e, ok := list.Covers(f.Subject, f.Old, f.New); ok {
+		if e, ok := list.Covers(f); ok {
 			f.Severity, f.AllowedBy = Tolerated, e.Owner
 		}
 	}

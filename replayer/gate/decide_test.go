@@ -120,7 +120,7 @@ func TestR27AllowlistCoversExactlyItsFlip(t *testing.T) {
 	}
 	// A flip whose output documents differ is covered by no entry.
 	other := flip(1, fixture.ClassRestrictive)
-	other.New.Output = []byte("1")
+	other.OutputDiffers = true
 	if d := decide(policy, gate.NewAllowlist([]gate.Entry{entry}, now), full(9), other); d.Ruling == gate.Pass {
 		t.Errorf("got %+v", d)
 	}

@@ -42,6 +42,8 @@ type Finding struct {
 	Group fixture.Group
 	// Old and New are the two outcomes, where the finding compares two.
 	Old, New fixture.Outcome
+	// OutputDiffers says that the output documents of Old and New differ, of which those may carry the beginnings alone.
+	OutputDiffers bool
 	// Class is the class of a flip.
 	Class fixture.Class
 	// Inputs are the members of the frozen input to show beside it.

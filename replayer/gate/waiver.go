@@ -33,7 +33,7 @@ type Blocked struct {
 	Flips []WaivedFlip
 	// Whole says that Flips is all of them, and not only the first that were recorded.
 	Whole bool
-	// Outputs says that some flips are of the output document alone, which no name tells apart.
+	// Outputs says that some flips change the output document, of which a name says nothing.
 	Outputs bool
 }
 
@@ -49,7 +49,7 @@ func CheckWaiver(b Blocked, waived []WaivedFlip) error {
 		}
 	}
 	if b.Outputs {
-		return errors.New("some flips are of the output document alone, and a waiver cannot say which output it is about")
+		return errors.New("some flips change the output document, and a waiver cannot say which output it is about")
 	}
 	if !b.Whole || len(b.Flips) == 0 {
 		return errors.New("there are more flips than the decision names: what nobody has looked at cannot be waived")

@@ -289,7 +289,10 @@ type Finding struct {
 	// Who answers for the allowlist entry that covers a flip; empty if none does.
 	AllowedBy string `protobuf:"bytes,10,opt,name=allowed_by,json=allowedBy,proto3" json:"allowed_by,omitempty"`
 	// "hermetic" or "derived", where the finding is about a fixture. What is derived never gates.
-	Group         string `protobuf:"bytes,11,opt,name=group,proto3" json:"group,omitempty"`
+	Group string `protobuf:"bytes,11,opt,name=group,proto3" json:"group,omitempty"`
+	// Whether the output documents of old and new differ, which may carry their beginnings alone. No allowlist entry and no
+	// waiver covers such a flip: they cannot name an output.
+	OutputDiffers bool `protobuf:"varint,12,opt,name=output_differs,json=outputDiffers,proto3" json:"output_differs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -399,6 +402,13 @@ func (x *Finding) GetGroup() string {
 		return x.Group
 	}
 	return ""
+}
+
+func (x *Finding) GetOutputDiffers() bool {
+	if x != nil {
+		return x.OutputDiffers
+	}
+	return false
 }
 
 // ShownInput is one member of a frozen input.
@@ -2280,7 +2290,7 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\averdict\x18\x01 \x01(\tR\averdict\x12\x1f\n" +
 	"\vreason_code\x18\x02 \x01(\tR\n" +
 	"reasonCode\x12\x16\n" +
-	"\x06output\x18\x03 \x01(\fR\x06output\"\x8d\x03\n" +
+	"\x06output\x18\x03 \x01(\fR\x06output\"\xb4\x03\n" +
 	"\aFinding\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x125\n" +
 	"\bseverity\x18\x02 \x01(\x0e2\x19.retrial.gate.v1.SeverityR\bseverity\x12\x18\n" +
@@ -2295,7 +2305,8 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\n" +
 	"allowed_by\x18\n" +
 	" \x01(\tR\tallowedBy\x12\x14\n" +
-	"\x05group\x18\v \x01(\tR\x05group\"6\n" +
+	"\x05group\x18\v \x01(\tR\x05group\x12%\n" +
+	"\x0eoutput_differs\x18\f \x01(\bR\routputDiffers\"6\n" +
 	"\n" +
 	"ShownInput\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +

@@ -59,7 +59,7 @@ class Outcome(_message.Message):
     def __init__(self, verdict: _Optional[str] = ..., reason_code: _Optional[str] = ..., output: _Optional[bytes] = ...) -> None: ...
 
 class Finding(_message.Message):
-    __slots__ = ("code", "severity", "subject", "message", "source_row_id", "old", "new", "flip_class", "inputs", "allowed_by", "group")
+    __slots__ = ("code", "severity", "subject", "message", "source_row_id", "old", "new", "flip_class", "inputs", "allowed_by", "group", "output_differs")
     CODE_FIELD_NUMBER: _ClassVar[int]
     SEVERITY_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_FIELD_NUMBER: _ClassVar[int]
@@ -71,6 +71,7 @@ class Finding(_message.Message):
     INPUTS_FIELD_NUMBER: _ClassVar[int]
     ALLOWED_BY_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_DIFFERS_FIELD_NUMBER: _ClassVar[int]
     code: str
     severity: Severity
     subject: str
@@ -82,7 +83,8 @@ class Finding(_message.Message):
     inputs: _containers.RepeatedCompositeFieldContainer[ShownInput]
     allowed_by: str
     group: str
-    def __init__(self, code: _Optional[str] = ..., severity: _Optional[_Union[Severity, str]] = ..., subject: _Optional[str] = ..., message: _Optional[str] = ..., source_row_id: _Optional[str] = ..., old: _Optional[_Union[Outcome, _Mapping]] = ..., new: _Optional[_Union[Outcome, _Mapping]] = ..., flip_class: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ShownInput, _Mapping]]] = ..., allowed_by: _Optional[str] = ..., group: _Optional[str] = ...) -> None: ...
+    output_differs: bool
+    def __init__(self, code: _Optional[str] = ..., severity: _Optional[_Union[Severity, str]] = ..., subject: _Optional[str] = ..., message: _Optional[str] = ..., source_row_id: _Optional[str] = ..., old: _Optional[_Union[Outcome, _Mapping]] = ..., new: _Optional[_Union[Outcome, _Mapping]] = ..., flip_class: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[ShownInput, _Mapping]]] = ..., allowed_by: _Optional[str] = ..., group: _Optional[str] = ..., output_differs: bool = ...) -> None: ...
 
 class ShownInput(_message.Message):
     __slots__ = ("path", "value")
