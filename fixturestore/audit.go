@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/mod/sumdb/tlog"
@@ -18,7 +19,7 @@ import (
 // It takes a few microseconds an entry.
 func (s *Store) audit() error {
 	return s.view(func(tx *bolt.Tx) error {
-		a := &auditor{tx: tx, newest: map[string]uint64{}, heads: map[string]uint64{}}
+		a := &auditor{tx: tx, stamped: s.stamped, newest: map[string]uint64{}, heads: map[string]uint64{}}
 		if err := a.leaves(); err != nil {
 			return err
 		}
@@ -40,10 +41,11 @@ func (s *Store) audit() error {
 }
 
 type auditor struct {
-	tx     *bolt.Tx
-	newest map[string]uint64 // index of the newest entry, by subjectKey
-	heads  map[string]uint64 // sequence of the newest replay, by releasePrefix
-	hashes []tlog.Hash
+	tx      *bolt.Tx
+	stamped func(time.Time)
+	newest  map[string]uint64 // index of the newest entry, by subjectKey
+	heads   map[string]uint64 // sequence of the newest replay, by releasePrefix
+	hashes  []tlog.Hash
 }
 
 // ReadHashes implements tlog.HashReader over the hashes that were computed.
@@ -71,6 +73,7 @@ func (a *auditor) leaves() error {
 			return corrupt(fmt.Sprintf("log entry %d", n), err)
 		}
 		a.newest[string(subjectKey(e.Kind, e.Subject))] = n
+		a.stamped(e.At)
 		n++
 		return a.present(e)
 	}); err != nil {

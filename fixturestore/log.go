@@ -51,8 +51,30 @@ func (s *Store) appendLog(tx *bolt.Tx, kind Kind, subject string, record []byte,
 	return s.appendEntry(tx, LogEntry{Kind: kind, Subject: subject, Record: fixture.DigestOf(record).String(), At: at.UTC()})
 }
 
+// Latest gives the latest instant of any entry of the log; zero if it has none. What comes after it in the log came later,
+// whatever clock it was stamped by. It takes the log for read: a store that was opened with IgnoreCheckpoint knows only of what it
+// has appended.
+func (s *Store) Latest() time.Time {
+	n := s.latest.Load()
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+// stamped notes the instant of an entry.
+func (s *Store) stamped(at time.Time) {
+	for n := at.UnixNano(); ; {
+		old := s.latest.Load()
+		if old >= n || s.latest.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
 // appendEntry appends a leaf, and signs the log with it.
 func (s *Store) appendEntry(tx *bolt.Tx, e LogEntry) error {
+	s.stamped(e.At) // where the transaction fails, time goes on all the same
 	leaf, err := json.Marshal(e)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,6 +45,8 @@ type Store struct {
 
 	mu   sync.Mutex // guards next
 	next uint64     // the first sequence number that no commit has reserved
+
+	latest atomic.Int64 // nanoseconds since 1970 of the latest entry of the log; 0 if there is none
 
 	signer         note.Signer
 	checkpointMu   sync.Mutex // guards the rest

@@ -48,7 +48,7 @@ func newAuthenticator(c AuthConfig, now func() time.Time, log *zap.Logger) *auth
 	}
 	a := &authenticator{certificates: map[string][]Role{}, now: now, log: log}
 	if c.Tokens != "" {
-		a.tokens = &tokenFile{path: c.Tokens}
+		a.tokens = &tokenFile{path: c.Tokens, certificates: c.Certificates}
 	}
 	for _, cert := range c.Certificates {
 		a.certificates[cert.Name] = cert.Roles

@@ -65,6 +65,7 @@ func New(c Config, p Parts) (*Server, error) {
 	if now == nil {
 		now = time.Now
 	}
+	now = behindNothing(now, store)
 	limits := c.Limits.WithDefaults()
 	changed := &bell{}
 	s := &Server{ready: newReadiness(store.Ping), checkers: p.Checkers, limits: limits, log: log, stopping: make(chan struct{}), observer: p.Telemetry, methods: map[string]bool{}}
@@ -98,6 +99,18 @@ func New(c Config, p Parts) (*Server, error) {
 	}
 	s.observe(store)
 	return s, checkPermissions(s.served())
+}
+
+// behindNothing gives a clock that is never before anything that the log has. Where the machine's was set back, what came last
+// would not have come yet, and what was newest before it would stand in its place: an older pass, a waiver before it was revoked.
+func behindNothing(now func() time.Time, store *fixturestore.Store) func() time.Time {
+	return func() time.Time {
+		at := now()
+		if latest := store.Latest(); at.Before(latest) {
+			return latest
+		}
+		return at
+	}
 }
 
 // served gives the full name of everything that is served.

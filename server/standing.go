@@ -95,8 +95,6 @@ func (s *standing) rule(newest *fixturestore.Version) error {
 		s.unknown("OUTDATED", "the newest evidence is on version %d of %q, and version %d is the newest", d.GetVersion(), s.out.GetSet(), newest.Number)
 	case d.GetPartial():
 		s.unknown("PARTIAL", "the newest replay tried only some of the fixtures")
-	case d.GetRuling() == gatev1.Ruling_RULING_PASS && (policyErr != nil || !policy.Equal(set.Policy)):
-		s.unknown("OTHER_POLICY", "the newest replay passed by a policy that is not the set's own")
 	case d.GetRuling() == gatev1.Ruling_RULING_PASS:
 		s.out.Status = gatev1.Status_STATUS_PASS
 	default:
@@ -104,6 +102,9 @@ func (s *standing) rule(newest *fixturestore.Version) error {
 		if err := s.waive(); err != nil {
 			return err
 		}
+	}
+	if s.out.GetStatus() == gatev1.Status_STATUS_PASS && (policyErr != nil || !policy.Equal(set.Policy)) {
+		s.unknown("OTHER_POLICY", "the newest replay was ruled by a policy that is not the set's own")
 	}
 	if s.out.GetStatus() == gatev1.Status_STATUS_PASS {
 		s.age(set.Policy)

@@ -129,7 +129,8 @@ func WriteTokens(path string, tokens []Token) error {
 
 // tokenFile is a file of tokens that is read again whenever it changes. Safe for concurrent use.
 type tokenFile struct {
-	path string
+	path         string
+	certificates []CertificateConfig // of the same callers
 
 	mu     sync.Mutex       // guards the rest
 	read   os.FileInfo      // the file that was read
@@ -148,6 +149,9 @@ func (f *tokenFile) find(hash string) (Token, bool, error) {
 	if f.read == nil || !os.SameFile(info, f.read) || info.Size() != f.read.Size() || !info.ModTime().Equal(f.read.ModTime()) {
 		f.read = info
 		list, err := ReadTokens(f.path)
+		if err = errors.Join(err, checkCallers(list, f.certificates)); err != nil {
+			list = nil
+		}
 		f.tokens, f.err = map[string]Token{}, err
 		for _, t := range list {
 			f.tokens[t.SHA256] = t

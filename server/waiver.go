@@ -49,6 +49,9 @@ func (g *gates) GrantWaiver(ctx context.Context, req *gatev1.GrantWaiverRequest)
 	if d.GetReplayId() != req.GetReplayId() {
 		return nil, refuse(fixture.CodePrecondition, fmt.Errorf("the newest decision is of replay %s, not of %.80q", d.GetReplayId(), req.GetReplayId()))
 	}
+	if by := principalOf(ctx); by == d.GetSubmittedBy() {
+		return nil, refuse(fixture.CodeDenied, fmt.Errorf("%s submitted replay %s, and nobody answers for their own", by, d.GetReplayId()))
+	}
 	w := &fixturestore.Waiver{
 		ID: "w-" + strings.ToLower(rand.Text()[:16]), Release: req.GetRelease(), Set: req.GetSet(), Version: d.GetVersion(), Replay: d.GetReplayId(),
 		Reason: req.GetReason(), GrantedBy: principalOf(ctx), GrantedAt: now, ExpiresAt: req.GetExpiresAt().AsTime(),

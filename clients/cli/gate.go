@@ -167,7 +167,7 @@ func (a *app) printStatus(res *gatev1.GetGateStatusResponse) {
 	printCauses(a.stdout, res.GetCauses())
 	for _, s := range res.GetSets() {
 		waived := ""
-		if len(s.GetWaivers()) > 0 {
+		if len(s.GetWaivers()) > 0 && s.GetStatus() == gatev1.Status_STATUS_PASS {
 			waived = p.yellow(", by a waiver")
 		}
 		fmt.Fprintf(a.stdout, "%s  set %s%s\n", p.status(s.GetStatus()), s.GetSet(), waived)
