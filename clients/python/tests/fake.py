@@ -27,7 +27,8 @@ class Service:
     def __init__(self) -> None:
         self.events: Sequence[replay_pb2.ReplayResponse] = ()
         self.error: tuple[grpc.StatusCode, str] | None = None
-        self.answers: Sequence[gate_pb2.GetGateStatusResponse] = ()
+        self.changes: Sequence[gate_pb2.GetGateStatusResponse] = ()
+        self.answer: Callable[[], gate_pb2.GetGateStatusResponse] = gate_pb2.GetGateStatusResponse
         self.log = Log()
 
     def Replay(self, request: replay_pb2.ReplayRequest, context: Any) -> Iterator[replay_pb2.ReplayResponse]:
@@ -42,11 +43,11 @@ class Service:
             yield replay_pb2.WatchReplayResponse(**{kind: getattr(event, kind)})
 
     def GetGateStatus(self, request: gate_pb2.GetGateStatusRequest, context: Any) -> gate_pb2.GetGateStatusResponse:
-        return self.answers[0]
+        return self.answer()
 
     def WatchGate(self, request: gate_pb2.WatchGateRequest, context: Any) -> Iterator[gate_pb2.WatchGateResponse]:
-        for answer in self.answers:
-            yield gate_pb2.WatchGateResponse(current=answer)
+        for change in self.changes:
+            yield gate_pb2.WatchGateResponse(current=change)
         if self.error is not None:
             context.abort(*self.error)
 
@@ -139,9 +140,19 @@ class Log:
         consistency = proof(request.old_size, self.hashes[: request.size]) if request.old_size else []
         return log_pb2.GetCheckpointResponse(verifier_key=self.key, consistency=consistency)
 
-    def answer(self, replay_id: str, release: str = "v1", **standing: Any) -> gate_pb2.GetGateStatusResponse:
-        """Makes a pass about a decision that the log gets."""
-        decision = gate_pb2.Decision(replay_id=replay_id, release=release, set="s", ruling=gate_pb2.RULING_PASS, summary="release passed")
+    def answer(
+        self,
+        replay_id: str,
+        release: str = "v1",
+        *,
+        ruling: gate_pb2.Ruling = gate_pb2.RULING_PASS,
+        partial: bool = False,
+        **standing: Any,
+    ) -> gate_pb2.GetGateStatusResponse:
+        """Makes a pass by a decision that the log gets; standing is of the set, such as its waivers."""
+        decision = gate_pb2.Decision(
+            replay_id=replay_id, release=release, set="s", ruling=ruling, partial=partial, summary="release passed"
+        )
         record = json.dumps({"id": replay_id, "decision": base64.b64encode(decision.SerializeToString()).decode()}).encode()
         self.leaves.append(json.dumps({"kind": "decision", "subject": replay_id, "record": hashlib.sha256(record).hexdigest()}).encode())
         index = len(self.leaves) - 1

@@ -53,7 +53,8 @@ class Client(AbstractContextManager["Client"]):
     cert and key are a client certificate, token a bearer token, which goes in the clear to this machine only.
 
     Each answer of the gate is held against the server's log, and the log against what was seen of it last: in pin_file where one is
-    given, or else while the client lives. verify=False believes what the server says. AccessError where it cannot be reached so.
+    given, or else while the client lives. So the gate is asked by one thread at a time. verify=False believes what the server says.
+    AccessError where it cannot be reached so.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Client(AbstractContextManager["Client"]):
         self._verify = verify
         self._pin_file = Path(pin_file) if pin_file is not None else None
         self._pin = Pin()
-        self._lock = threading.Lock()  # guards _pin and the file
+        self._lock = threading.Lock()  # guards _pin, and is held over a call: an answer older than the pin would be a server that went back
 
     def replay(self, request: ReplayRequest, *, timeout: float | None = None) -> Replay:
         """Begins a replay. Its events are to be read to their end; timeout is in seconds, and ends it as if it were cancelled."""
@@ -93,14 +94,17 @@ class Client(AbstractContextManager["Client"]):
         request = gate_pb2.GetGateStatusRequest(release=release, sets=sets)
         if as_of is not None:
             request.as_of.FromDatetime(as_of)
-        return self._standing(self._gate.GetGateStatus(request, timeout=CALL_TIMEOUT), release, sets)
+        return GateStatus(self._verified(request) if self._verify else self._answer(request), release, sets)
 
     def watch_gate(self, release: str, sets: Sequence[str] = (), *, timeout: float | None = None) -> Iterator[GateStatus]:
-        """How a release stands: as it is now, and then each time that it changes. The iterator ends by an error alone."""
+        """How a release stands: as it is now, and then each time that it changes. The iterator ends by an error alone.
+
+        Each is gate_status, asked when there is a change: what stood between two changes may not be seen.
+        """
         call = self._gate.WatchGate(gate_pb2.WatchGateRequest(release=release, sets=sets), timeout=timeout)
         try:
-            for change in call:
-                yield self._standing(change.current, release, sets)
+            for _ in call:
+                yield self.gate_status(release, sets)
         finally:
             call.cancel()
 
@@ -118,14 +122,18 @@ class Client(AbstractContextManager["Client"]):
             raise NoDecision("the server ended the watch without a word")
         return last
 
-    def _standing(self, answer: gate_pb2.GetGateStatusResponse, release: str, sets: Sequence[str]) -> GateStatus:
-        if self._verify:
-            with self._lock:
-                pin = Pin.read(self._pin_file) if self._pin_file is not None else self._pin
-                self._pin = check_gate(self._checkpoint, answer, release, pin)
-                if self._pin_file is not None and self._pin != pin:
-                    self._pin.write(self._pin_file)
-        return GateStatus(answer, release, sets)
+    def _verified(self, request: gate_pb2.GetGateStatusRequest) -> gate_pb2.GetGateStatusResponse:
+        with self._lock:
+            pin = Pin.read(self._pin_file) if self._pin_file is not None else self._pin  # before the answer, which is then none older
+            answer = self._answer(request)
+            self._pin = check_gate(self._checkpoint, answer, request.release, request.sets, pin)
+            if self._pin_file is not None and self._pin != pin:
+                self._pin.write(self._pin_file)
+        return answer
+
+    def _answer(self, request: gate_pb2.GetGateStatusRequest) -> gate_pb2.GetGateStatusResponse:
+        found: gate_pb2.GetGateStatusResponse = self._gate.GetGateStatus(request, timeout=CALL_TIMEOUT)
+        return found
 
     def _checkpoint(self, request: log_pb2.GetCheckpointRequest) -> log_pb2.GetCheckpointResponse:
         found: log_pb2.GetCheckpointResponse = self._log.GetCheckpoint(request, timeout=CALL_TIMEOUT)

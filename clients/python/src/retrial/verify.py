@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from .gen.gate.v1 import gate_pb2
 from .gen.log.v1 import log_pb2
 from .merkle import HASH_SIZE, ProofError, check_consistency, check_inclusion, leaf_hash
 from .note import Checkpoint, NoteError, Verifier, open_checkpoint
+
+_writing = threading.Lock()  # guards the files of pins, which several clients of this process may keep
 
 
 class TamperedError(Exception):
@@ -49,19 +52,25 @@ class Pin:
         raise ValueError(f"{file}: it is no pin of a server's log")
 
     def write(self, file: Path) -> None:
-        """Writes the pin, in whole or not at all."""
+        """Writes the pin, in whole or not at all: not where the file has come to remember as much, or more."""
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         text = json.dumps({"key": self.key, "size": self.size, "root": base64.b64encode(self.root).decode()})
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".new-", delete=False) as new:
-            new.write(f"{text}\n")
-        os.replace(new.name, file)
+        with _writing:
+            kept = Pin.read(file)
+            if kept.key and kept.size >= self.size:
+                return
+            with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".new-", delete=False) as new:
+                new.write(f"{text}\n")
+            os.replace(new.name, file)
 
 
-def check_gate(log: Log, answer: gate_pb2.GetGateStatusResponse, release: str, pin: Pin) -> Pin:
-    """Holds an answer against the log: the checkpoint is signed by the pinned key and extends the pinned log, and every decision is in
-    it, exactly as it was answered, about the release and set that it is shown for. It gives the pin for the next answer.
+def check_gate(log: Log, answer: gate_pb2.GetGateStatusResponse, release: str, sets: Sequence[str], pin: Pin) -> Pin:
+    """Holds an answer against what was asked and against the log: it is about the release and all of the sets, the checkpoint is signed
+    by the pinned key and extends the pinned log, every decision is in it, exactly as it was answered, and a set that passes does so by a
+    decision that passes or is waived. It gives the pin for the next answer.
 
-    TamperedError where anything of it does not hold. A pass without a decision does not.
+    What it takes from the server on trust is that no later decision is in the log, and the waivers, of which the log has the entries
+    (retrial log export). TamperedError where anything does not hold. An answer that does not hold is no pass.
     """
     key = pin.key or log(log_pb2.GetCheckpointRequest()).verifier_key
     try:
@@ -69,14 +78,48 @@ def check_gate(log: Log, answer: gate_pb2.GetGateStatusResponse, release: str, p
     except NoteError as e:
         raise TamperedError(f"the checkpoint of the answer is not signed by the server's key: {e}") from e
     _extends(log, pin, tree)
+    _answers(answer, release, sets)
+    for standing in answer.sets:
+        if not standing.HasField("decision"):
+            continue
+        try:
+            _recorded(standing, tree)
+        except (ProofError, ValueError, LookupError, TypeError) as e:
+            raise TamperedError(f"the decision for set {standing.set!r}: {e}") from e
+    return Pin(key, tree.size, tree.root) if tree.size >= pin.size else replace(pin, key=key)
+
+
+def _answers(answer: gate_pb2.GetGateStatusResponse, release: str, sets: Sequence[str]) -> None:
+    """Holds an answer against its question, and its standings against the decisions that they rest on."""
     if answer.release != release:
         raise TamperedError(f"the answer is about release {answer.release!r}, and {release!r} was asked for")
     for standing in answer.sets:
         try:
-            _recorded(standing, release, tree)
-        except (ProofError, ValueError, LookupError, TypeError) as e:
-            raise TamperedError(f"the decision for set {standing.set!r}: {e}") from e
-    return Pin(key, tree.size, tree.root) if tree.size >= pin.size else replace(pin, key=key)
+            _founded(standing, answer)
+        except ValueError as e:
+            raise TamperedError(f"set {standing.set!r}: {e}") from e
+    answered = {standing.set for standing in answer.sets}
+    for each in sets:
+        if each not in answered:
+            raise TamperedError(f"set {each!r} was asked for, and is not in the answer")
+    if answer.status == gate_pb2.STATUS_PASS and not answered:
+        raise TamperedError("a pass over no set")
+
+
+def _founded(standing: gate_pb2.SetStanding, answer: gate_pb2.GetGateStatusResponse) -> None:
+    """Holds the standing of a set against its decision."""
+    decision, passes = standing.decision, standing.status == gate_pb2.STATUS_PASS
+    decided = standing.HasField("decision")
+    if answer.status == gate_pb2.STATUS_PASS and not passes:
+        raise ValueError("the release passes, and the set does not")
+    if passes and not decided:
+        raise ValueError("a pass without a decision")
+    if decided and (decision.set, decision.release) != (standing.set, answer.release):
+        raise ValueError(f"a decision about release {decision.release!r} on set {decision.set!r}")
+    if passes and decision.partial:
+        raise ValueError("a pass by a replay of some of the fixtures")
+    if passes and decision.ruling != gate_pb2.RULING_PASS and not standing.waivers:
+        raise ValueError("a pass by a decision that does not pass, without a waiver")
 
 
 def _extends(log: Log, pin: Pin, tree: Checkpoint) -> None:
@@ -96,12 +139,8 @@ def _extends(log: Log, pin: Pin, tree: Checkpoint) -> None:
         raise TamperedError(f"the log's {tree.size} entries do not extend the {pin.size} that were pinned: {e}") from e
 
 
-def _recorded(standing: gate_pb2.SetStanding, release: str, tree: Checkpoint) -> None:
+def _recorded(standing: gate_pb2.SetStanding, tree: Checkpoint) -> None:
     """Holds a decision against its record, the record against its entry, and the entry against the tree."""
-    if not standing.HasField("decision"):
-        if standing.status == gate_pb2.STATUS_PASS:
-            raise ValueError("a pass without one")
-        return
     decision, proof = standing.decision, standing.proof
     check_inclusion(proof.hashes, tree.size, tree.root, proof.entry.index, leaf_hash(proof.entry.leaf))
     if _object(proof.entry.leaf)["record"] != hashlib.sha256(proof.record).hexdigest():
@@ -109,8 +148,6 @@ def _recorded(standing: gate_pb2.SetStanding, release: str, tree: Checkpoint) ->
     logged = gate_pb2.Decision.FromString(base64.b64decode(_object(proof.record)["decision"], validate=True))
     if logged.SerializeToString(deterministic=True) != decision.SerializeToString(deterministic=True):
         raise ValueError("it is not what was recorded")
-    if (decision.set, decision.release) != (standing.set, release):
-        raise ValueError(f"it is about set {decision.set!r} and release {decision.release!r}")
 
 
 def _object(raw: bytes) -> dict[str, Any]:
