@@ -4,6 +4,7 @@ import {
   type Decision,
   DecisionSchema,
   type GetGateStatusResponse,
+  Ruling,
   type SetStanding,
   Status,
 } from "./gen/retrial/gate/v1/gate_pb.js";
@@ -33,12 +34,26 @@ export interface Pin {
 /** Remembers nothing, and trusts on first use. */
 export const noPin: Pin = { key: "", size: 0, root: Buffer.alloc(32).toString("base64") };
 
+/** What the gate was asked for. */
+export interface Asked {
+  readonly release: string;
+  readonly sets: readonly string[];
+}
+
 /**
- * Holds an answer of the gate against the server's log: the checkpoint is signed by the pinned key and extends the pinned log, and every
- * decision is in it, exactly as it was answered. It gives the pin for the next answer. It rejects with a TamperedError where that does
- * not hold, and with a StatusError where the server cannot be asked.
+ * Holds an answer of the gate against what was asked and against the server's log: it is about the release and all of the sets, the
+ * checkpoint is signed by the pinned key and extends the pinned log, every decision is in it, exactly as it was answered, and a set that
+ * passes does so by a decision that passes or is waived. It gives the pin for the next answer. It rejects with a TamperedError where that
+ * does not hold, and with a StatusError where the server cannot be asked.
+ *
+ * What it takes from the server on trust is that no later decision is in the log, and the waivers.
  */
-export async function checkGate(connection: Connection, answer: GetGateStatusResponse, pin: Pin): Promise<Pin> {
+export async function checkGate(
+  connection: Connection,
+  asked: Asked,
+  answer: GetGateStatusResponse,
+  pin: Pin,
+): Promise<Pin> {
   let { key } = pin;
   if (key === "") {
     const first = await connection.unary(LogService.method.getCheckpoint, {});
@@ -47,18 +62,11 @@ export async function checkGate(connection: Connection, answer: GetGateStatusRes
   const verifier = holding("its key", () => verifierOf(key));
   const tree = holding("the checkpoint of the answer", () => openCheckpoint(answer.checkpoint, verifier));
   await checkExtends(connection, pin, tree);
+  checkAnswers(asked, answer);
   for (const standing of answer.sets) {
     if (standing.decision !== undefined) {
       checkIncluded(standing, standing.decision, tree);
-    } else if (standing.status === Status.PASS) {
-      throw new TamperedError(`set ${JSON.stringify(standing.set)}: a pass without a decision is none`);
     }
-  }
-  if (
-    answer.status === Status.PASS &&
-    (answer.sets.length === 0 || answer.sets.some((s) => s.status !== Status.PASS))
-  ) {
-    throw new TamperedError("a pass in which not every set passes is none");
   }
   return { key, size: tree.size, root: Buffer.from(tree.root).toString("base64") };
 }
@@ -69,6 +77,49 @@ function holding<T extends Verifier | Tree | Decision | Record<string, unknown>>
   } catch (cause) {
     throw new TamperedError(`${what}: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** Holds an answer against its question, and its standings against the decisions that they rest on. */
+function checkAnswers(asked: Asked, answer: GetGateStatusResponse): void {
+  if (answer.release !== asked.release) {
+    throw new TamperedError(
+      `an answer about release ${JSON.stringify(answer.release)}, and ${JSON.stringify(asked.release)} was asked for`,
+    );
+  }
+  for (const standing of answer.sets) {
+    const why = unfounded(answer, standing);
+    if (why !== undefined) {
+      throw new TamperedError(`set ${JSON.stringify(standing.set)}: ${why}`);
+    }
+  }
+  const missing = asked.sets.find((set) => answer.sets.every((standing) => standing.set !== set));
+  if (missing !== undefined) {
+    throw new TamperedError(`set ${JSON.stringify(missing)} was asked for, and is not in the answer`);
+  }
+  if (answer.status === Status.PASS && answer.sets.length === 0) {
+    throw new TamperedError("a pass over no set");
+  }
+}
+
+/** Says why the standing of a set does not follow from its decision, if it does not. */
+function unfounded(answer: GetGateStatusResponse, { set, status, decision, waivers }: SetStanding): string | undefined {
+  const passes = status === Status.PASS;
+  if (answer.status === Status.PASS && !passes) {
+    return "the release passes, and the set does not";
+  }
+  if (decision === undefined) {
+    return passes ? "a pass without a decision" : undefined;
+  }
+  if (decision.set !== set || decision.release !== answer.release) {
+    return `a decision about release ${JSON.stringify(decision.release)} on set ${JSON.stringify(decision.set)}`;
+  }
+  if (passes && decision.partial) {
+    return "a pass by a replay of some of the fixtures";
+  }
+  if (passes && decision.ruling !== Ruling.PASS && waivers.length === 0) {
+    return "a pass by a decision that does not pass, without a waiver";
+  }
+  return undefined;
 }
 
 /** Holds a tree against the pinned one. */

@@ -59,8 +59,8 @@ export class Client {
   }
 
   /**
-   * Asks how a release stands, and holds the answer against the server's log. It rejects with a TamperedError where that does not hold, and
-   * with a StatusError where the server cannot be asked. Nothing but Status.PASS is a pass.
+   * Asks how a release stands, and holds the answer against the question and the server's log. It rejects with a TamperedError where that
+   * does not hold, and with a StatusError where the server cannot be asked. Nothing but Status.PASS is a pass.
    */
   gateStatus(release: string, options: GateOptions = {}): Promise<GetGateStatusResponse> {
     // One after the other: an answer that is older than what another one has pinned would look like a server that went back.
@@ -70,11 +70,12 @@ export class Client {
   }
 
   private async checkedStatus(release: string, { sets = [], asOf }: GateOptions): Promise<GetGateStatusResponse> {
-    this.pin ??= this.pinFile === undefined ? noPin : await readPin(this.pinFile);
+    // The file is shared: another process may have seen more of the log since.
+    this.pin = this.pinFile === undefined ? (this.pin ?? noPin) : await readPin(this.pinFile);
     const at = asOf === undefined ? {} : { asOf: timestampFromDate(asOf) };
     const request = { release, sets: [...sets], ...at };
     const answer = await this.connection.unary(GateService.method.getGateStatus, request);
-    const pin = await checkGate(this.connection, answer, this.pin);
+    const pin = await checkGate(this.connection, request, answer, this.pin);
     if (this.pinFile !== undefined && JSON.stringify(pin) !== JSON.stringify(this.pin)) {
       await writePin(this.pinFile, pin);
     }

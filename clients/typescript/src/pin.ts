@@ -37,7 +37,9 @@ export async function readPin(file: string): Promise<Pin> {
     const { key, size, root } = JSON.parse(text) as Partial<Pin>;
     if (
       typeof key === "string" &&
+      key !== "" &&
       Number.isSafeInteger(size) &&
+      (size as number) >= 0 &&
       typeof root === "string" &&
       base64(root)?.length === 32
     ) {
@@ -47,8 +49,11 @@ export async function readPin(file: string): Promise<Pin> {
   throw new TypeError(`${file}: it does not say what was seen of the server's log`);
 }
 
-/** Writes a pin in place of the one that is there, as a whole. */
+/** Writes a pin in place of the one that is there, as a whole; but not in place of one that has seen more of the log. */
 export async function writePin(file: string, pin: Pin): Promise<void> {
+  if (pin.size < (await readPin(file)).size) {
+    return;
+  }
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const fresh = join(dirname(file), `.new-${randomBytes(6).toString("hex")}`);
   try {

@@ -1,7 +1,14 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { create, type DescService, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescService,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import {
   DecisionSchema,
@@ -116,8 +123,8 @@ export class FakeLog {
     },
   };
 
-  /** Makes an answer of the gate about a decision that the log gets. */
-  answer(id: string): GetGateStatusResponse {
+  /** Makes an answer of the gate: a pass by a decision that the log gets. `change` is what is different in the decision. */
+  answer(id: string, change: MessageInitShape<typeof DecisionSchema> = {}): GetGateStatusResponse {
     const decision = create(DecisionSchema, {
       replayId: id,
       release: "v1",
@@ -125,6 +132,7 @@ export class FakeLog {
       ruling: Ruling.PASS,
       summary: "release passed",
       flipsByClass: { reason: 1n },
+      ...change,
     });
     const record = Buffer.from(
       JSON.stringify({ id, decision: Buffer.from(toBinary(DecisionSchema, decision)).toString("base64") }),

@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { status } from "@grpc/grpc-js";
+import { type ServerWritableStream, status } from "@grpc/grpc-js";
 import { Client, type Decision, NoDecisionError, passed, type Replay, Ruling } from "@retrial/sdk";
 import { DecisionSchema } from "../src/gen/retrial/gate/v1/gate_pb.js";
-import { type ReplayRequest, ReplayResponseSchema, ReplayService } from "../src/gen/retrial/replay/v1/replay_pb.js";
+import {
+  type ReplayRequest,
+  type ReplayResponse,
+  ReplayResponseSchema,
+  ReplayService,
+} from "../src/gen/retrial/replay/v1/replay_pb.js";
 import { serveFakes } from "./fakes.js";
 
+type Call = ServerWritableStream<ReplayRequest, ReplayResponse>;
 type Event = NonNullable<MessageInitShape<typeof ReplayResponseSchema>["event"]>;
 
 const started = (replayId: string, hermeticCount: bigint): Event => ({
@@ -28,18 +34,13 @@ async function scripted(
   t: TestContext,
   events: Event[],
   end?: { code: status; details: string } | "never",
-  seen?: (r: ReplayRequest) => void,
+  seen?: (call: Call) => void,
 ): Promise<Replay> {
   const address = await serveFakes(t, [
     ReplayService,
     {
-      replay: (call: {
-        request: ReplayRequest;
-        write(m: unknown): void;
-        end(): void;
-        emit(name: string, e: unknown): void;
-      }) => {
-        seen?.(call.request);
+      replay: (call: Call) => {
+        seen?.(call);
         for (const event of events) {
           call.write(create(ReplayResponseSchema, { event }));
         }
@@ -117,19 +118,31 @@ test("whatever a stream lacks or has too much of, without a sound decision there
   }
 });
 
-test("a caller that does not read to the end has no decision, even if one was seen, and cancels", async (t) => {
-  const replay = await scripted(t, [started("r", 9n), decided(pass("r", 9n))], "never");
+test("a caller that does not read to the end has no decision, even if one was seen, and cancels", {
+  timeout: 10_000,
+}, async (t) => {
+  let cancel = () => {};
+  const cancelled = new Promise<void>((resolve) => {
+    cancel = resolve;
+  });
+  const replay = await scripted(t, [started("r", 9n), decided(pass("r", 9n))], "never", (call) =>
+    call.on("cancelled", cancel),
+  );
   for await (const event of replay) {
     if (event.case === "decision") {
       break;
     }
   }
   await assert.rejects(replay.decision(), NoDecisionError);
+  await cancelled;
 });
 
 test("a checker can be named by a string", async (t) => {
   const seen: ReplayRequest[] = [];
-  await assert.rejects((await scripted(t, [], undefined, (r) => seen.push(r))).decision(), NoDecisionError);
+  await assert.rejects(
+    (await scripted(t, [], undefined, (call) => seen.push(call.request))).decision(),
+    NoDecisionError,
+  );
   const [r] = seen;
   assert.deepEqual(
     [r?.baseline?.checker.value, r?.candidate?.checker.value, r?.candidate?.parameters.a, r?.release],
