@@ -92,6 +92,7 @@ func (s *Store) Approve(set string, n uint64, a Approval) error {
 		return fixture.NewError(code, "approve", versionName(set, n), fmt.Errorf(format, args...))
 	}
 	return s.write(func(tx *bolt.Tx) error {
+		n := n
 		v, err := readVersion(tx, set, n)
 		if err != nil {
 			return err
@@ -131,6 +132,9 @@ func (s *Store) Approve(set string, n uint64, a Approval) error {
 			}
 		}
 		return nil
+	}, func() bool {
+		v, err := s.Version(set, n)
+		return err == nil && v.Approval != nil && v.Approval.By == a.By && v.Approval.At.Equal(a.At)
 	})
 }
 

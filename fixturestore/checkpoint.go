@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/retrial-dev/retrial/fixturestore/checkpoint"
@@ -65,12 +66,17 @@ func (s *Store) checkHead(o Options) error {
 	if o.Verifier == nil {
 		return nil
 	}
+	return s.CheckSigned(o.Verifier)
+}
+
+// CheckSigned holds the whole log against its signature in the file: CodeCorrupt for an entry that nobody has signed.
+func (s *Store) CheckSigned(verifier note.Verifier) error {
 	return s.view(func(tx *bolt.Tx) error {
 		signed := tx.Bucket(bucketMeta).Get(keyHead)
 		if signed == nil && logSize(tx) == 0 {
 			return nil
 		}
-		c, err := checkpoint.Open(bytes.Clone(signed), o.Verifier)
+		c, err := checkpoint.Open(bytes.Clone(signed), verifier)
 		if err != nil {
 			return corrupt("signature of the log", err)
 		}

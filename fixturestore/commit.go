@@ -348,7 +348,7 @@ func (c *Commit) publish() error {
 		return err
 	}
 	key := versionKey(c.v.Set, c.v.Number)
-	err = c.s.update(func(tx *bolt.Tx) error {
+	err = c.s.write(func(tx *bolt.Tx) error {
 		if err := checkParent(tx, c.v.Set, c.v.Parent); err != nil {
 			return err
 		}
@@ -364,18 +364,14 @@ func (c *Commit) publish() error {
 			return err
 		}
 		return c.s.appendLog(tx, KindVersion, versionSubject(c.v.Set, c.v.Number), record, c.v.CommittedAt)
+	}, func() bool {
+		got, err := c.s.Version(c.v.Set, c.v.Number)
+		return err == nil && got.Checksum == c.v.Checksum && got.root == c.v.root
 	})
-	if err == nil {
-		return c.s.witness()
+	if err != nil && maybeWritten(err) {
+		return fmt.Errorf("commit %s: %w", c.v.Name(), err)
 	}
-	if !maybeWritten(err) {
-		return err
-	}
-	// A commit that failed may be durable all the same: what stands in the file decides.
-	if got, readErr := c.s.Version(c.v.Set, c.v.Number); readErr == nil && got.Checksum == c.v.Checksum && got.root == c.v.root {
-		return c.s.witness()
-	}
-	return fmt.Errorf("commit %s: %w", c.v.Name(), err)
+	return err
 }
 
 // Abort removes what the commit has staged. The next Open removes what a crash leaves.

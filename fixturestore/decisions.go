@@ -63,7 +63,7 @@ func (s *Store) BeginReplay(r Replay) (uint64, error) {
 	}
 	r.State = Running
 	var seq uint64
-	err := s.update(func(tx *bolt.Tx) error {
+	err := s.write(func(tx *bolt.Tx) error {
 		seq = 1
 		if k := lastKey(tx, bucketDecisions); len(k) == 8 {
 			seq = binary.BigEndian.Uint64(k) + 1
@@ -80,6 +80,9 @@ func (s *Store) BeginReplay(r Replay) (uint64, error) {
 			return err
 		}
 		return putReplay(tx, seq, r)
+	}, func() bool {
+		got, err := s.Replay(seq)
+		return err == nil && got.ID == r.ID
 	})
 	return seq, err
 }
@@ -113,7 +116,7 @@ func (r Replay) begun() ([]byte, error) {
 
 // EndReplay records how a replay ended: with a decision, or with the error that kept it from one. A replay ends once.
 func (s *Store) EndReplay(seq uint64, decision []byte, failure string, at time.Time) error {
-	err := s.update(func(tx *bolt.Tx) error {
+	return s.write(func(tx *bolt.Tx) error {
 		r, err := readReplay(tx, seq)
 		if err != nil {
 			return err
@@ -133,18 +136,10 @@ func (s *Store) EndReplay(seq uint64, decision []byte, failure string, at time.T
 			return err
 		}
 		return s.appendLog(tx, KindDecision, r.ID, record, at)
+	}, func() bool {
+		r, err := s.Replay(seq)
+		return err == nil && r.State != Running && bytes.Equal(r.Decision, decision)
 	})
-	if err == nil {
-		return s.witness()
-	}
-	if !maybeWritten(err) {
-		return err
-	}
-	// A commit that failed may be durable all the same: what stands in the file decides.
-	if r, readErr := s.Replay(seq); readErr == nil && r.State != Running && bytes.Equal(r.Decision, decision) {
-		return s.witness()
-	}
-	return err
 }
 
 func putReplay(tx *bolt.Tx, seq uint64, r Replay) error {

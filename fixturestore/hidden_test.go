@@ -104,6 +104,12 @@ func TestR16HiddenNewest(t *testing.T) {
 	wantCode(t, err, fixture.CodeCorrupt, `index of release "v2"`)
 
 	s = newStore()
+	fixturestore.Edit(t, s, "tags", func(b *bolt.Bucket) error { return b.Delete([]byte("memory\x00stable")) })
+	_, err = s.VersionByTag("memory", "stable")
+	wantCode(t, err, fixture.CodeCorrupt, `tag "stable" of "memory"`, "missing")
+	wantCode(t, s.Tag("memory", 3, "stable", at), fixture.CodeCorrupt, `tag "stable" of "memory"`) // or it would move
+
+	s = newStore()
 	if err := s.CheckSets([]string{"memory"}); err != nil {
 		t.Error(err)
 	}

@@ -180,6 +180,24 @@ func TestOlderFileIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = mustOpen(t, path, o)
+	if _, err := s.BeginReplay(fixturestore.Replay{ID: "r-0", Set: "memory", Version: 1, Release: "v1", StartedAt: time.Unix(1, 0).UTC()}); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, s)
+	begun, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := fixturestore.Open(path, o); fixture.CodeOf(err) != fixture.CodeCorrupt {
+		t.Fatalf("with a file of before a replay began: %v, %v", s, err)
+	}
+	if err := os.WriteFile(path, begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, path, o)
 	decide(t, s, "r-1", "blocked")
 	mustClose(t, s)
 	newest, err := os.ReadFile(path)
@@ -205,14 +223,14 @@ func TestOlderFileIsRefused(t *testing.T) {
 		}
 	}
 	write(path, backup)
-	refused("a backup", o, "its log has 1 entries, of which there were 3")
+	refused("a backup", o, "its log has 1 entries, of which there were 4")
 	write(path, newest)
 	refused("another key", signed(t), "checkpoint")
 	late, err := os.ReadFile(path + fixturestore.CheckpointSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(path+fixturestore.CheckpointSuffix, []byte(strings.Replace(string(late), "\n3\n", "\n2\n", 1)))
+	write(path+fixturestore.CheckpointSuffix, []byte(strings.Replace(string(late), "\n4\n", "\n3\n", 1)))
 	refused("an edited checkpoint", o, "malformed checkpoint")
 	if err := os.Remove(path + fixturestore.CheckpointSuffix); err != nil {
 		t.Fatal(err)

@@ -196,9 +196,10 @@ func (s *Store) view(fn func(tx *bolt.Tx) error) (err error) {
 }
 
 // write is update for what the log has a part in: it ends once the file beside the store has been told. That the file could
-// not be written takes nothing back; Ping says so.
-func (s *Store) write(fn func(tx *bolt.Tx) error) error {
-	if err := s.update(fn); err != nil {
+// not be written takes nothing back; Ping says so. landed says whether what was to be written stands in the file.
+func (s *Store) write(fn func(tx *bolt.Tx) error, landed func() bool) error {
+	// A commit that failed may be durable all the same: what stands in the file decides.
+	if err := s.update(fn); err != nil && !(maybeWritten(err) && landed()) {
 		return err
 	}
 	return s.witness()

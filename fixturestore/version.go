@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -291,65 +290,4 @@ func (s *Store) Sets(after string, limit int) (out []*Version, err error) {
 		return nil
 	})
 	return out, err
-}
-
-func readTags(tx *bolt.Tx, set string, n uint64) ([]string, error) {
-	var tags []string
-	prefix := setPrefix(set)
-	c := tx.Bucket(bucketTags).Cursor()
-	for k, value := c.Seek(prefix); strings.HasPrefix(string(k), string(prefix)); k, value = c.Next() {
-		got, err := unseal(bucketTags, k, value)
-		if err != nil || len(got) != 8 {
-			return nil, corrupt(fmt.Sprintf("tag %q of %q", clip(k[len(prefix):]), set), errors.Join(err, errors.New("malformed")))
-		}
-		if binary.BigEndian.Uint64(got) == n {
-			tags = append(tags, string(k[len(prefix):]))
-		}
-	}
-	return tags, nil
-}
-
-// Tag gives a version a name. CodeExists if another version of the set carries it: tags do not move.
-func (s *Store) Tag(set string, n uint64, tag string, at time.Time) error {
-	return s.write(func(tx *bolt.Tx) error {
-		if _, err := readVersion(tx, set, n); err != nil {
-			return err
-		}
-		key := tagKey(set, tag)
-		if value := tx.Bucket(bucketTags).Get(key); value != nil {
-			got, err := unseal(bucketTags, key, value)
-			if err != nil || len(got) != 8 {
-				return corrupt(fmt.Sprintf("tag %q of %q", tag, set), errors.Join(err, errors.New("malformed")))
-			}
-			if m := binary.BigEndian.Uint64(got); m != n {
-				return fixture.NewError(fixture.CodeExists, "tag", versionName(set, n), fmt.Errorf("%q already names version %d, and tags do not move", tag, m))
-			}
-			return nil
-		}
-		if err := tx.Bucket(bucketTags).Put(key, seal(bucketTags, key, number(n))); err != nil {
-			return err
-		}
-		return s.appendLog(tx, KindTag, tagSubject(set, tag), number(n), at)
-	})
-}
-
-// tagSubject names a tag in the log.
-func tagSubject(set, tag string) string { return set + ":" + tag }
-
-// VersionByTag gives the version of a set that carries a tag. CodeNotFound if there is none.
-func (s *Store) VersionByTag(set, tag string) (v *Version, err error) {
-	err = s.view(func(tx *bolt.Tx) error {
-		key := tagKey(set, tag)
-		value := tx.Bucket(bucketTags).Get(key)
-		if value == nil {
-			return fixture.NewError(fixture.CodeNotFound, "find tag", fmt.Sprintf("%q of %q", tag, set), errors.New("no version carries it"))
-		}
-		got, err := unseal(bucketTags, key, value)
-		if err != nil || len(got) != 8 {
-			return corrupt(fmt.Sprintf("tag %q of %q", tag, set), errors.Join(err, errors.New("malformed")))
-		}
-		v, err = readVersion(tx, set, binary.BigEndian.Uint64(got))
-		return err
-	})
-	return v, err
 }

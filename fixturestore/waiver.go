@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -48,7 +49,13 @@ func (s *Store) PutWaiver(w Waiver) error {
 			w.Seq = binary.BigEndian.Uint64(k) + 1
 		}
 		return s.putWaiver(tx, w, w.GrantedAt)
-	})
+	}, func() bool { return s.hasWaiver(w.ID, func(*Waiver) bool { return true }) })
+}
+
+// hasWaiver says whether the file has a waiver that is as somebody wants it.
+func (s *Store) hasWaiver(id string, wanted func(*Waiver) bool) bool {
+	all, err := s.Waivers("", "")
+	return err == nil && slices.ContainsFunc(all, func(w *Waiver) bool { return w.ID == id && wanted(w) })
 }
 
 func (s *Store) putWaiver(tx *bolt.Tx, w Waiver, at time.Time) error {
@@ -79,6 +86,8 @@ func (s *Store) RevokeWaiver(id, by string, at time.Time) (out *Waiver, err erro
 		w.RevokedBy, w.RevokedAt = by, at.UTC()
 		out = w
 		return s.putWaiver(tx, *w, at)
+	}, func() bool {
+		return s.hasWaiver(id, func(w *Waiver) bool { return w.RevokedBy == by && w.RevokedAt.Equal(at) })
 	})
 	return out, err
 }

@@ -27,6 +27,9 @@ import (
 // fullVariable says to the test binary how the disk is to be full: it is then the process that this happens to.
 const fullVariable = "RETRIAL_CAMPAIGN_FULL_DISK"
 
+// acknowledged stands in the line that the process ends with, between the count and what was refused.
+const acknowledged = " acknowledged; refused: "
+
 // R14, R29: on a full disk commits and decisions fail and say why, nothing that was acknowledged is lost, no release passes that
 // could not be recorded, and everything goes on when there is space again, without a restart.
 func TestCampaignFullDisk(t *testing.T) {
@@ -53,6 +56,8 @@ func TestCampaignFullDisk(t *testing.T) {
 				t.Skipf("this machine admits no mount of a tmpfs in a namespace: %v\n%s", err, out)
 			case err != nil:
 				t.Errorf("%v\n%s", err, out)
+			case !bytes.Contains(out, []byte(acknowledged+"map[commit:")): // a test binary that finds no test to run ends well too
+				t.Errorf("nothing ran in the process, or nothing was refused:\n%s", out)
 			default:
 				t.Logf("%s", out)
 			}
@@ -149,7 +154,7 @@ func TestFullDiskInside(t *testing.T) {
 			f.checkKept()
 		}
 	}
-	t.Logf("%d acknowledged; refused: %v", len(f.versions)+len(f.passed), f.refused)
+	t.Logf("%d"+acknowledged+"%v", len(f.versions)+len(f.passed), f.refused)
 }
 
 // filler writes until the disk is full.

@@ -3,11 +3,16 @@
 package server_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
@@ -15,13 +20,31 @@ import (
 	logv1 "github.com/retrial-dev/retrial/gen/retrial/log/v1"
 	registryv1 "github.com/retrial-dev/retrial/gen/retrial/registry/v1"
 	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
+	"github.com/retrial-dev/retrial/server"
 )
 
-// requestsInOrder gives requests that the server would grant, by their type, over a store in which there is something of each
-// kind: a release "passed" and one "blocked", a tag and a waiver.
+// neverAnswers is a checker that a house of newRequestsHouse knows. A replay with it is under way until it is cancelled.
+const neverAnswers = "never-answers"
+
+// newRequestsHouse makes a house in which there can be something of each kind that a request is about.
+func newRequestsHouse(t *testing.T) *house {
+	t.Helper()
+	return newSocketHouse(t, func(c *server.Config) {
+		never := &house{checker: &limitChecker{}}
+		never.checker.stopAnswers()
+		c.Checkers[neverAnswers] = server.CheckerConfig{Address: never.serveChecker(t)}
+		c.Limits.CaseTimeout, c.Limits.RunTimeout = time.Hour, time.Hour // longer than a campaign
+	})
+}
+
+// requestsInOrder gives requests that the server grants, by their type, over a store in which there is something of each kind:
+// a release "passed" and one "blocked", a tag and a waiver, a version that awaits its approval, and a replay under way.
+// Some are granted once only. testRequestsInOrder holds that they are.
 func requestsInOrder(t *testing.T, h *house) map[protoreflect.FullName][]proto.Message {
 	t.Helper()
-	passed, blocked, waived := h.run(t, request("passed", 10)), h.run(t, request("blocked", 9)), h.run(t, request("waived", 9))
+	pass := request("passed", 10)
+	pass.ArtifactDigest = "sha256:" + strings.Repeat("0", 64) // without it there is nothing to attest
+	passed, blocked, waived := h.run(t, pass), h.run(t, request("blocked", 9)), h.run(t, request("waived", 9))
 	waive := func(d *gatev1.Decision) *gatev1.GrantWaiverRequest {
 		req := &gatev1.GrantWaiverRequest{Release: d.GetRelease(), Set: "notes", ReplayId: d.GetReplayId(), Reason: "known", ExpiresAt: timestamppb.New(h.clock.now().Add(time.Hour))}
 		for _, f := range d.GetFindings() {
@@ -38,6 +61,22 @@ func requestsInOrder(t *testing.T, h *house) map[protoreflect.FullName][]proto.M
 	if _, err := fixturev1.NewFixtureServiceClient(h.conn).TagVersion(h.as(t, "author"), &fixturev1.TagVersionRequest{Set: "notes", Version: 1, Tag: "stable"}); err != nil {
 		t.Fatal(err)
 	}
+	var pending *fixturev1.Version
+	for parent, fixtures := range []int{2, 1} { // a removal takes an approval
+		pending = h.push(t, "author", uint64(parent), func(c *fixturev1.CommitHeader) { c.Set = "pending" }, ids(0, fixtures)...)
+	}
+	endless := request("endless", 10)
+	endless.Candidate.Checker, endless.Detach = &replayv1.CheckerRef_Name{Name: neverAnswers}, true
+	endless.CaseTimeout, endless.RunTimeout = durationpb.New(time.Hour), durationpb.New(time.Hour)
+	underWay, leave := h.begin(t, "submitter", endless)
+	leave()
+	cancel := &replayv1.CancelReplayRequest{ReplayId: underWay.GetReplayId()}
+	t.Cleanup(func() { // or the server would wait for it when it stops
+		_, err := replayv1.NewReplayServiceClient(h.conn).CancelReplay(context.WithoutCancel(h.as(t, "submitter")), cancel)
+		if code := status.Code(err); code != codes.OK && code != codes.FailedPrecondition { // a request of the test may have done it
+			t.Error(err)
+		}
+	})
 	config := &fixturev1.SetConfig{Schema: 1, Vocabulary: &fixturev1.Vocabulary{Verdicts: []string{"keep", "drop"}, Permissive: "keep"},
 		Policy: &gatev1.Policy{Kind: gatev1.PolicyKind_POLICY_KIND_BOUNDED, Bounds: map[string]uint32{"permissive": 1}}}
 	entry := func(id string) *fixturev1.CommitEntry {
@@ -54,23 +93,24 @@ func requestsInOrder(t *testing.T, h *house) map[protoreflect.FullName][]proto.M
 		&fixturev1.CommitVersionRequest{Part: &fixturev1.CommitVersionRequest_Seal{Seal: &fixturev1.CommitSeal{FixtureCount: 2}}},
 	)
 	add(&fixturev1.TagVersionRequest{Set: "notes", Version: 1, Tag: "stable"})
-	add(&fixturev1.ApproveVersionRequest{Set: "notes", Version: 1, Checksum: passed.GetChecksum(), Reason: "seen"})
+	add(&fixturev1.ApproveVersionRequest{Set: "pending", Version: pending.GetNumber(), Checksum: pending.GetChecksum(), Reason: "seen"})
 	add(&fixturev1.GetVersionRequest{Set: "notes", Selector: &fixturev1.GetVersionRequest_Tag{Tag: "stable"}})
 	add(&fixturev1.ListSetsRequest{PageSize: 1})
 	add(&fixturev1.ListVersionsRequest{Set: "notes", PageSize: 1})
 	add(&fixturev1.ListFixturesRequest{Set: "notes", Version: 1, PageSize: 5, PageToken: "bi0wMQ"})
 	add(&fixturev1.GetFixtureRequest{Set: "notes", Version: 1, FixtureId: "n-01"})
 	add(&fixturev1.DiffVersionsRequest{Set: "notes", From: 1, To: 1})
+	add(&fixturev1.ExplainRowRequest{SourceRowId: "row-1", Set: "notes"})
 	add(&fixturev1.VerifyStoreRequest{})
 	add(replay)
 	add(&replayv1.GetReplayRequest{ReplayId: passed.GetReplayId()})
 	add(&replayv1.WatchReplayRequest{ReplayId: blocked.GetReplayId(), AfterPosition: 1})
 	add(&replayv1.ListReplaysRequest{Set: "notes", Release: "passed", State: replayv1.State_STATE_DECIDED, PageSize: 1})
-	add(&replayv1.CancelReplayRequest{ReplayId: passed.GetReplayId()})
+	add(cancel)
 	add(&gatev1.GetGateStatusRequest{Release: "passed", Sets: []string{"notes"}, AsOf: timestamppb.New(h.clock.now())})
 	add(&gatev1.WatchGateRequest{Release: "passed", Sets: []string{"notes"}})
 	add(&gatev1.ListDecisionsRequest{Set: "notes", Release: "passed", PageSize: 1})
-	add(&gatev1.AttestDecisionRequest{Release: "sha256:" + passed.GetChecksum(), Set: "notes"})
+	add(&gatev1.AttestDecisionRequest{Release: "passed", Set: "notes"})
 	add(&gatev1.ListWaiversRequest{Release: "waived", Set: "notes", PageSize: 1})
 	add(waive(waived))
 	add(&gatev1.RevokeWaiverRequest{WaiverId: waiver.GetWaiver().GetWaiverId()})

@@ -156,7 +156,7 @@ func rot(t *testing.T, h *house) {
 	h.start(t)
 }
 
-// pushText commits 500 fixtures with this text.
+// pushText commits 1000 fixtures with this text.
 func (h *house) pushText(t *testing.T, set string, parent uint64, text string) {
 	t.Helper()
 	const n = 1000

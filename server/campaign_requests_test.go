@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	registryv1 "github.com/retrial-dev/retrial/gen/retrial/registry/v1"
 	"github.com/retrial-dev/retrial/internal/campaign"
 	"github.com/retrial-dev/retrial/server"
 )
@@ -69,8 +70,11 @@ func (s said) kind() string {
 // Whatever arrives, the server answers with a code of its contract, or with one of the library's where there is
 // nothing to be made of the bytes; it goes on serving, and nothing of it stays.
 func TestCampaignRequests(t *testing.T) {
+	if !t.Run("InOrder", testRequestsInOrder) {
+		return // the mutations would begin with what is refused anyway
+	}
 	c := campaign.Begin(t, 10_000, 500)
-	h := newSocketHouse(t, nil)
+	h := newRequestsHouse(t)
 	all := methods(t, h)
 	seen := map[string]int{}
 	const batch = 250
@@ -140,6 +144,38 @@ type method struct {
 	requests []proto.Message
 }
 
+// withoutRequest are the methods for which there is no request that the server would grant: it admits a checker that comes by
+// itself only under a name, and registers one only at an address, that its configuration lets in, and the campaign's lets in
+// none, so that nothing of the server's can be hung on what a mutation says. Without an instance there is no lease either.
+var withoutRequest = map[string]bool{
+	registryv1.RegistryService_Attach_FullMethodName:     true,
+	registryv1.RegistryService_Register_FullMethodName:   true,
+	registryv1.RegistryService_RenewLease_FullMethodName: true,
+	registryv1.RegistryService_Deregister_FullMethodName: true,
+}
+
+// testRequestsInOrder holds that the server grants what the mutations begin with. It asks a server of its own: what is granted
+// once only is still to be granted by the campaign's.
+func testRequestsInOrder(t *testing.T) {
+	h := newRequestsHouse(t)
+	for _, m := range methods(t, h) {
+		if withoutRequest[m.name] {
+			continue
+		}
+		var payloads [][]byte
+		for _, req := range m.requests {
+			b, err := proto.Marshal(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			payloads = append(payloads, b)
+		}
+		if err := h.invoke(t, m, payloads); err != nil {
+			t.Errorf("%s is refused what should be in order: %v", m.name, err)
+		}
+	}
+}
+
 // methods walks the contract: each method of each service that the server has.
 func methods(t *testing.T, h *house) (out []method) {
 	t.Helper()
@@ -155,12 +191,18 @@ func methods(t *testing.T, h *house) (out []method) {
 				if !served || !strings.HasPrefix(m.name, "/retrial.") {
 					continue
 				}
-				if m.requests = bases[d.Input().FullName()]; m.requests == nil {
+				m.requests = bases[d.Input().FullName()]
+				switch {
+				case withoutRequest[m.name] && m.requests != nil:
+					t.Fatalf("%s has a request: it is no exception", m.name)
+				case withoutRequest[m.name]:
 					empty, err := protoregistry.GlobalTypes.FindMessageByName(d.Input().FullName())
 					if err != nil {
 						t.Fatal(err)
 					}
 					m.requests = []proto.Message{empty.New().Interface()}
+				case m.requests == nil:
+					t.Fatalf("%s has no request that is in order", m.name)
 				}
 				m.role = string(roles[0])
 				out = append(out, m)
@@ -170,6 +212,11 @@ func methods(t *testing.T, h *house) (out []method) {
 	})
 	if len(out) < 28 {
 		t.Fatalf("only %d methods", len(out))
+	}
+	for name := range withoutRequest {
+		if !slices.ContainsFunc(out, func(m method) bool { return m.name == name }) {
+			t.Fatalf("%s is an exception, and is not served", name)
+		}
 	}
 	slices.SortFunc(out, func(a, b method) int { return strings.Compare(a.name, b.name) })
 	return out

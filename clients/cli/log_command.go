@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	logv1 "github.com/retrial-dev/retrial/gen/retrial/log/v1"
 
@@ -51,14 +52,22 @@ beside the file, or by the one of --key.`),
 			if err := a.needStore(); err != nil {
 				return err
 			}
-			if _, err := a.checkPages(cmd.Context()); err != nil {
-				return err
-			}
-			c, err := a.readCheckpoint(file, key, without)
+			damaged, err := a.checkPages(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.verifyFile(cmd.Context(), c)
+			if without {
+				return a.verifyFile(cmd.Context(), nil, nil, damaged)
+			}
+			verifier, err := a.verifierOf(key)
+			if err != nil {
+				return err
+			}
+			c, err := a.readCheckpoint(file, verifier)
+			if err != nil {
+				return err
+			}
+			return a.verifyFile(cmd.Context(), c, verifier, damaged)
 		},
 	}
 	f := cmd.Flags()
@@ -68,11 +77,8 @@ beside the file, or by the one of --key.`),
 	return cmd
 }
 
-// readCheckpoint gives the signed checkpoint that a file is held against, nil where the caller wants none.
-func (a *app) readCheckpoint(file, key string, without bool) (*checkpoint.Checkpoint, error) {
-	if without {
-		return nil, nil
-	}
+// readCheckpoint gives the signed checkpoint that a file is held against.
+func (a *app) readCheckpoint(file string, verifier note.Verifier) (*checkpoint.Checkpoint, error) {
 	if file == "" {
 		file = a.store + fixturestore.CheckpointSuffix
 	}
@@ -83,19 +89,20 @@ func (a *app) readCheckpoint(file, key string, without bool) (*checkpoint.Checkp
 	if err != nil {
 		return nil, usage(err)
 	}
-	public, err := a.publicKey(key)
-	if err != nil {
-		return nil, usage(err)
-	}
-	verifier, err := identity.NoteVerifier(server.LogOrigin, public)
-	if err != nil {
-		return nil, err
-	}
 	c, err := checkpoint.Open(signed, verifier)
 	if err != nil {
 		return nil, &exit{exitInvalid, fmt.Errorf("%s: %w", file, err)}
 	}
 	return &c, nil
+}
+
+// verifierOf gives what checks the server's signatures, by its public key or the key beside the store.
+func (a *app) verifierOf(key string) (note.Verifier, error) {
+	public, err := a.publicKey(key)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return identity.NoteVerifier(server.LogOrigin, public)
 }
 
 func (a *app) publicKey(file string) ([]byte, error) {
@@ -113,12 +120,12 @@ func (a *app) publicKey(file string) ([]byte, error) {
 	return identity.ParsePublicPEM(b)
 }
 
-func (a *app) verifyFile(ctx context.Context, c *checkpoint.Checkpoint) error {
+// verifyFile reads the whole file. damaged is how much of it has been found before; without a checkpoint there is no verifier.
+func (a *app) verifyFile(ctx context.Context, c *checkpoint.Checkpoint, verifier note.Verifier, damaged int) error {
 	s, err := fixturestore.Open(a.store, fixturestore.Options{ReadOnly: true, IgnoreCheckpoint: true})
 	if err != nil {
 		return err
 	}
-	damaged := 0
 	report := func(err error) error {
 		damaged++
 		_, printErr := fmt.Fprintln(a.stderr, newPaint(a.stderr).red("damaged: ")+err.Error())
@@ -126,8 +133,10 @@ func (a *app) verifyFile(ctx context.Context, c *checkpoint.Checkpoint) error {
 	}
 	sum, err := s.Verify(ctx, report)
 	if err == nil && c != nil {
-		if checkErr := s.CheckAgainst(c.Tree); checkErr != nil {
-			err = report(checkErr)
+		for _, found := range []error{s.CheckAgainst(c.Tree), s.CheckSigned(verifier)} {
+			if found != nil {
+				err = errors.Join(err, report(found))
+			}
 		}
 	}
 	tree, treeErr := s.Tree()

@@ -46,6 +46,8 @@ func TestScripts(t *testing.T) {
 			"append":    appendTo,
 			"flip":      flipBit,
 			"cut":       cut,
+			"forge":     forge,
+			"leak":      leak,
 			"attest":    attestTo,
 		},
 	})
