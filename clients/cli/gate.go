@@ -77,12 +77,19 @@ directory, a file for each server.
 }
 
 func (a *app) status(ctx context.Context, conn *connection, req *gatev1.GetGateStatusRequest, patience time.Duration) error {
+	var seen *pinned
+	if a.server != "" { // what was seen before the question is what the answer must extend
+		var err error
+		if seen, err = a.pinOf(a.server); err != nil {
+			return err
+		}
+	}
 	res, err := a.standing(ctx, conn, req, patience)
 	if s := statusIn(err); s != nil && s.Code() == codes.InvalidArgument {
 		return usage(err) // it is the question that is wrong
 	}
-	if err == nil && a.server != "" {
-		err = a.checkPinned(ctx, conn, req, res)
+	if err == nil && seen != nil {
+		err = seen.check(ctx, conn, req, res)
 	}
 	if err != nil {
 		return err

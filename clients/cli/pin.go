@@ -17,24 +17,36 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
-// checkPinned holds an answer of a server against its log, and remembers the log for the next answer.
-func (a *app) checkPinned(ctx context.Context, conn *connection, req *gatev1.GetGateStatusRequest, res *gatev1.GetGateStatusResponse) error {
-	file, err := pinFile(a.server)
+// pinned is what was seen of a server's log, and the file that remembers it: "" where there can be none.
+type pinned struct {
+	pin  retrial.Pin
+	file string
+}
+
+func (a *app) pinOf(server string) (*pinned, error) {
+	file, err := pinFile(server)
 	if err != nil {
 		fmt.Fprintf(a.stderr, "retrial: the server's log is not remembered, so that a server which goes back in time is not noticed: %v\n", err)
+		return &pinned{}, nil
 	}
 	pin, err := readPin(file)
-	if err != nil {
-		return err
-	}
-	now, err := retrial.CheckGate(ctx, conn, req, res, pin)
+	return &pinned{pin, file}, err
+}
+
+// check holds an answer of a server against its log, and remembers the log for the next answer.
+func (p *pinned) check(ctx context.Context, conn *connection, req *gatev1.GetGateStatusRequest, res *gatev1.GetGateStatusResponse) error {
+	now, err := retrial.CheckGate(ctx, conn, req, res, p.pin)
 	if errors.Is(err, retrial.ErrTampered) {
-		return &exit{exitUndecided, fmt.Errorf("no ruling can be relied on: %w\nIf the server was restored or got another key on purpose, remove %s", err, file)}
+		return &exit{exitUndecided, fmt.Errorf("no ruling can be relied on: %w\nIf the server was restored or got another key on purpose, remove %s", err, p.file)}
 	}
-	if err != nil || file == "" || now == pin {
+	if err != nil || p.file == "" || now == p.pin {
 		return err
 	}
-	return writePin(file, now)
+	// Another command may have seen more in the meantime: what is remembered never shrinks.
+	if there, err := readPin(p.file); err != nil || there.Key != "" && there.Size >= now.Size {
+		return err
+	}
+	return writePin(p.file, now)
 }
 
 // pinFile gives the file that remembers a server's log.
@@ -57,6 +69,9 @@ func readPin(file string) (pin retrial.Pin, err error) {
 	}
 	if err == nil {
 		err = json.Unmarshal(b, &pin)
+	}
+	if err == nil && (pin.Key == "" || pin.Size < 0) {
+		err = errors.New("it names no key, or a negative size")
 	}
 	if err != nil {
 		return pin, fixture.NewError(fixture.CodeInvalid, "read what was seen of the server's log", file, err)

@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 
-	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
 	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 
 	"github.com/retrial-dev/retrial/clients/retrial"
@@ -69,58 +67,29 @@ func (a *app) listReplays(ctx context.Context, conn *connection, req *replayv1.L
 }
 
 func (a *app) watchCommand() *cobra.Command {
-	req := &replayv1.WatchReplayRequest{}
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "watch REPLAY",
 		Short: "Show a replay that is under way, or one that has ended, as `retrial run` shows it",
 		Long:  "Watch exits as `retrial run` does.\n\n" + exitHelp,
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.ReplayId = args[0]
-			return a.reading(cmd.Context(), func(conn *connection) error { return a.watch(cmd.Context(), conn, req) })
+			return a.reading(cmd.Context(), func(conn *connection) error { return a.watch(cmd.Context(), conn, args[0]) })
 		},
 	}
-	return cmd
 }
 
-func (a *app) watch(ctx context.Context, conn *connection, req *replayv1.WatchReplayRequest) error {
-	out := a.report()
-	var d *gatev1.Decision
-	stream, err := replayv1.NewReplayServiceClient(conn).WatchReplay(ctx, req)
-	for err == nil {
-		var e *replayv1.WatchReplayResponse
-		if e, err = stream.Recv(); err != nil {
-			break
-		}
-		d = e.GetDecision()
-		err = out.event(replayed(e))
-	}
-	if closeErr := out.close(); closeErr != nil {
-		return closeErr
-	}
-	s := statusIn(err)
-	switch {
-	case s != nil && s.Code() == codes.FailedPrecondition:
-		return &exit{exitUndecided, err} // it came to no decision
-	case err != nil && !errors.Is(err, io.EOF):
+func (a *app) watch(ctx context.Context, conn *connection, id string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, err := retrial.WatchReplay(ctx, conn, id)
+	if err != nil {
 		return err
-	case d == nil:
-		return fmt.Errorf("%w: the stream ended without one", retrial.ErrNoDecision)
 	}
-	return rulingExit(d)
-}
-
-// replayed gives an event that is watched as the report takes it.
-func replayed(e *replayv1.WatchReplayResponse) *replayv1.ReplayResponse {
-	switch {
-	case e.GetStarted() != nil:
-		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Started{Started: e.GetStarted()}}
-	case e.GetProgress() != nil:
-		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Progress{Progress: e.GetProgress()}}
-	case e.GetFinding() != nil:
-		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Finding{Finding: e.GetFinding()}}
+	err = a.follow(r)
+	if s := statusIn(err); s != nil && s.Code() == codes.FailedPrecondition {
+		return &exit{exitUndecided, err} // it came to no decision
 	}
-	return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Decision{Decision: e.GetDecision()}}
+	return err
 }
 
 func (a *app) cancelCommand() *cobra.Command {

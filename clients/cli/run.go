@@ -359,6 +359,15 @@ func (a *app) replay(ctx context.Context, conn *connection, req *replayv1.Replay
 	if err != nil {
 		return err
 	}
+	err = a.follow(r)
+	if s := statusIn(err); s != nil && s.Code() == codes.InvalidArgument {
+		return &exit{exitUsage, err} // it is the request that is wrong: the set was accepted before
+	}
+	return err
+}
+
+// follow prints a replay as it goes on, and ends as its decision says.
+func (a *app) follow(r *retrial.Replay) error {
 	out := a.report()
 	for event := range r.Events() {
 		if err := out.event(event); err != nil {
@@ -369,9 +378,6 @@ func (a *app) replay(ctx context.Context, conn *connection, req *replayv1.Replay
 		return err
 	}
 	d, err := r.Decision()
-	if s := statusIn(err); s != nil && s.Code() == codes.InvalidArgument {
-		return &exit{exitUsage, err} // it is the request that is wrong: the set was accepted before
-	}
 	if err != nil {
 		return err
 	}

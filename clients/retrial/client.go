@@ -18,7 +18,7 @@ var ErrNoDecision = errors.New("no decision")
 
 // Replay is one replay under way. It belongs to one goroutine.
 type Replay struct {
-	stream   grpc.ServerStreamingClient[replayv1.ReplayResponse]
+	recv     func() (*replayv1.ReplayResponse, error)
 	started  *replayv1.Started
 	decision *gatev1.Decision
 	err      error
@@ -35,7 +35,39 @@ func StartReplay(ctx context.Context, conn grpc.ClientConnInterface, req *replay
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDecision, err)
 	}
-	return &Replay{stream: stream}, nil
+	return &Replay{recv: stream.Recv}, nil
+}
+
+// WatchReplay follows a replay that another call began, from its start: one that is under way, or one that has ended. That the
+// watching ends changes nothing about it.
+func WatchReplay(ctx context.Context, conn grpc.ClientConnInterface, id string) (*Replay, error) {
+	req := &replayv1.WatchReplayRequest{ReplayId: id}
+	stream, err := replayv1.NewReplayServiceClient(conn).WatchReplay(ctx, req, grpc.MaxCallRecvMsgSize(maxDecisionBytes))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoDecision, err)
+	}
+	return &Replay{recv: func() (*replayv1.ReplayResponse, error) {
+		e, err := stream.Recv()
+		if err != nil {
+			return nil, err
+		}
+		return watched(e), nil
+	}}, nil
+}
+
+// watched gives an event that is watched as the replay's own stream has it.
+func watched(e *replayv1.WatchReplayResponse) *replayv1.ReplayResponse {
+	switch {
+	case e.GetStarted() != nil:
+		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Started{Started: e.GetStarted()}}
+	case e.GetProgress() != nil:
+		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Progress{Progress: e.GetProgress()}}
+	case e.GetFinding() != nil:
+		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Finding{Finding: e.GetFinding()}}
+	case e.GetDecision() != nil:
+		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Decision{Decision: e.GetDecision()}}
+	}
+	return &replayv1.ReplayResponse{} // of a later release
 }
 
 // Events gives the events in their order, up to the decision, which is one of them. It ends early where the stream is
@@ -57,7 +89,7 @@ func (r *Replay) Events() iter.Seq[*replayv1.ReplayResponse] {
 
 // next gives the next event, or nil at the end that the contract asks for.
 func (r *Replay) next() (*replayv1.ReplayResponse, error) {
-	event, err := r.stream.Recv()
+	event, err := r.recv()
 	switch {
 	case errors.Is(err, io.EOF) && r.decision != nil:
 		r.over = true

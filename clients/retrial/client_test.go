@@ -35,6 +35,25 @@ func (s *scripted) Replay(_ *replayv1.ReplayRequest, stream grpc.ServerStreaming
 	return s.err
 }
 
+// WatchReplay sends the same events as Replay.
+func (s *scripted) WatchReplay(_ *replayv1.WatchReplayRequest, stream grpc.ServerStreamingServer[replayv1.WatchReplayResponse]) error {
+	for _, e := range s.events {
+		w := &replayv1.WatchReplayResponse{}
+		switch e := e.GetEvent().(type) {
+		case *replayv1.ReplayResponse_Started:
+			w.Event = &replayv1.WatchReplayResponse_Started{Started: e.Started}
+		case *replayv1.ReplayResponse_Finding:
+			w.Event = &replayv1.WatchReplayResponse_Finding{Finding: e.Finding}
+		case *replayv1.ReplayResponse_Decision:
+			w.Event = &replayv1.WatchReplayResponse_Decision{Decision: e.Decision}
+		}
+		if err := stream.Send(w); err != nil {
+			return err
+		}
+	}
+	return s.err
+}
+
 func serve(t *testing.T, register func(*grpc.Server), opts ...grpc.ServerOption) *grpc.ClientConn {
 	t.Helper()
 	l := bufconn.Listen(1 << 20)
@@ -99,27 +118,34 @@ func TestStreamContract(t *testing.T) {
 		{"a pass that is short", events{started("r", 9), decided(short)}, nil, "is none"},
 		{"a pass over fewer than were to be tried", events{started("r", 9), decided(pass("r", 8))}, nil, "is none"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			conn := serve(t, func(s *grpc.Server) {
-				replayv1.RegisterReplayServiceServer(s, &scripted{events: tt.events, err: tt.err})
-			})
-			r, err := retrial.StartReplay(context.Background(), conn, &replayv1.ReplayRequest{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range r.Events() {
-			}
-			d, err := r.Decision()
-			if tt.want == "" {
-				if err != nil || d == nil {
-					t.Errorf("got %v, %v", d, err)
-				}
-				return
-			}
-			if d != nil || !errors.Is(err, retrial.ErrNoDecision) || !strings.Contains(err.Error(), tt.want) || retrial.Passed(d) {
-				t.Errorf("got %v, %v; want %q", d, err, tt.want)
-			}
+		conn := serve(t, func(s *grpc.Server) {
+			replayv1.RegisterReplayServiceServer(s, &scripted{events: tt.events, err: tt.err})
 		})
+		for how, start := range map[string]func(context.Context) (*retrial.Replay, error){
+			"run": func(ctx context.Context) (*retrial.Replay, error) {
+				return retrial.StartReplay(ctx, conn, &replayv1.ReplayRequest{})
+			},
+			"watch": func(ctx context.Context) (*retrial.Replay, error) { return retrial.WatchReplay(ctx, conn, "r") },
+		} {
+			t.Run(tt.name+"/"+how, func(t *testing.T) {
+				r, err := start(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range r.Events() {
+				}
+				d, err := r.Decision()
+				if tt.want == "" {
+					if err != nil || d == nil {
+						t.Errorf("got %v, %v", d, err)
+					}
+					return
+				}
+				if d != nil || !errors.Is(err, retrial.ErrNoDecision) || !strings.Contains(err.Error(), tt.want) || retrial.Passed(d) {
+					t.Errorf("got %v, %v; want %q", d, err, tt.want)
+				}
+			})
+		}
 	}
 }
 
