@@ -50,6 +50,7 @@ type Replay struct {
 
 	// Record is the stored record, whose SHA-256 the log has once the replay has ended.
 	Record []byte `json:"-"`
+	digest fixture.Digest // of Record, also where that was left out
 }
 
 // BeginReplay records that a replay begins, and gives its sequence.
@@ -160,7 +161,7 @@ func readReplay(tx *bolt.Tx, seq uint64) (*Replay, error) {
 	if err != nil {
 		return nil, corrupt(subject, err)
 	}
-	r := &Replay{Seq: seq, Record: record}
+	r := &Replay{Seq: seq, Record: record, digest: fixture.DigestOf(record)}
 	if err := json.Unmarshal(record, r); err != nil {
 		return nil, corrupt(subject, err)
 	}

@@ -266,7 +266,7 @@ func (s *Store) CheckSets(all []string) error {
 
 // CheckReplayLogged is CheckLogged for a replay that has ended.
 func (s *Store) CheckReplayLogged(r *Replay) error {
-	return s.checkLogged(KindDecision, r.ID, fixture.DigestOf(r.Record).String())
+	return s.checkLogged(KindDecision, r.ID, r.digest.String())
 }
 
 // CheckWaiverLogged is CheckLogged for a waiver.

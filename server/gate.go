@@ -179,8 +179,11 @@ func causes(code, message string) []*gatev1.Cause {
 	return []*gatev1.Cause{{Code: code, Count: 1, Message: message}}
 }
 
-// decisionOf reads a recorded decision, and holds it against the record that it stands in.
-func decisionOf(r *fixturestore.Replay) (*gatev1.Decision, error) {
+// decisionOf reads a recorded decision, and holds it against the log and the record that it stands in.
+func decisionOf(store *fixturestore.Store, r *fixturestore.Replay) (*gatev1.Decision, error) {
+	if err := store.CheckReplayLogged(r); err != nil {
+		return nil, err
+	}
 	var d gatev1.Decision
 	err := proto.Unmarshal(r.Decision, &d)
 	if err == nil && (d.GetReplayId() != r.ID || d.GetRelease() != r.Release || d.GetSet() != r.Set || d.GetVersion() != r.Version) {
@@ -224,7 +227,7 @@ func (g *gates) ListDecisions(_ context.Context, req *gatev1.ListDecisionsReques
 // listed gives a record as it stands in a list: a replay without a decision is there as well, without a ruling.
 func (g *gates) listed(r *fixturestore.Replay, underWay bool) (*gatev1.Decision, error) {
 	if r.State == fixturestore.Decided {
-		d, err := decisionOf(r)
+		d, err := decisionOf(g.store, r)
 		if d != nil {
 			d.Findings = nil
 		}

@@ -347,3 +347,5 @@ func (h *house) wantStatus(t *testing.T, release string, want gatev1.Status, cod
 		t.Errorf("%s stands %s: %v; want %s, %s", release, res.GetStatus(), s.GetCauses(), want, code)
 	}
 }
+
+func errOf[T any](_ T, err error) error { return err }

@@ -60,8 +60,12 @@ func (r *Checkers) Register(ctx context.Context, req *registryv1.RegisterRequest
 	}
 	in := newInstance(name, principalOf(ctx), h.Description(), r.clock.Now())
 	in.address, in.lease = address, &lease{id: rand.Text(), ttl: ttl, stop: func() bool { return false }}
+	if err := h.Close(); err != nil { // before it is listed: what is refused is not there
+		r.instances.free()
+		return nil, err
+	}
 	listed, err := r.instances.lease(in)
-	if err := errors.Join(err, h.Close()); err != nil {
+	if err != nil {
 		r.instances.free()
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package server_test
 import (
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,8 +90,6 @@ func TestLeaseEndsByItself(t *testing.T) {
 	}
 }
 
-func errOf[T any](_ T, err error) error { return err }
-
 // A checker that has become another one is asked no more under its old lease: not when it is renewed, and not by a run.
 func TestRegisteredCheckerChanges(t *testing.T) {
 	b := newAttachBench(t, nil, nil)
@@ -119,6 +118,24 @@ func TestRegisteredCheckerChanges(t *testing.T) {
 				t.Errorf("%d instances are left, %d cases were asked", n, second.asked.Load())
 			}
 		})
+	}
+}
+
+// A run goes on without an instance that cannot be reached any more, and says so.
+func TestRegisteredInstanceIsGone(t *testing.T) {
+	b := newAttachBench(t, nil, nil)
+	address, _ := b.listen(t, "a", &own{version: "1", digest: "d"})
+	b.register(t, address, time.Minute)
+	gone, stop := b.listen(t, "b", &own{version: "1", digest: "d"})
+	id := b.register(t, gone, time.Minute).GetInstance().GetInstanceId()
+	stop()
+	r := b.tried(t)
+	if r.err != nil || r.decision.GetRuling() != gatev1.Ruling_RULING_PASS || r.decision.GetCandidate().GetInstances() != 1 {
+		t.Errorf("%v, %v", r.decision, r.err)
+	}
+	lost := withCode(r.decision.GetFindings(), "INSTANCE_LOST")
+	if len(lost) != 1 || lost[0].GetSubject() != id || !strings.Contains(lost[0].GetMessage(), "candidate: this instance could not be reached") {
+		t.Errorf("told of: %v", lost)
 	}
 }
 

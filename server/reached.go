@@ -13,6 +13,7 @@ import (
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/server/checkerhost"
 )
 
@@ -28,7 +29,14 @@ type reached struct {
 	*checkerhost.Group
 	how       string
 	broughtBy []string // ascending, each once
+	absent    []absence
 	closers   []func() error
+}
+
+// absence is an instance that is listed, and could not be reached for a run.
+type absence struct {
+	id  string
+	why error
 }
 
 // Close lets go of the checker. The contexts of its streams must have ended.
@@ -41,6 +49,15 @@ func (r *reached) Close() error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// losses tells of the instances that a run goes on without.
+func (r *reached) losses(role gate.Role) (out []gate.Finding) {
+	for _, a := range r.absent {
+		out = append(out, gate.Finding{Code: gate.InstanceLost, Role: role, Subject: a.id,
+			Message: fixture.Printable(fmt.Sprintf("%s: this instance could not be reached, and the run went on without it: %v", role, a.why), maxFailure)})
+	}
+	return out
 }
 
 // identity says which checker gave the evidence.
@@ -79,7 +96,8 @@ func (r *Checkers) together(ctx context.Context, name string) (*reached, error) 
 		release := func() error { r.instances.release(in); return nil }
 		out.closers = append(out.closers, release)
 		if errs[i] != nil {
-			continue // it is not there; the others are
+			out.absent = append(out.absent, absence{in.id, errs[i]})
+			continue
 		}
 		members = append(members, checkerhost.Member{ID: in.id, Host: hosts[i]})
 		if in.host != nil {

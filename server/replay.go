@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -191,6 +192,7 @@ func (s *replays) try(c *trialOf, out *sink) (d *gatev1.Decision, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, hosts.close()) }()
+	c.trial.Notes = slices.Concat(c.trial.Notes, hosts.baseline.losses(gate.Baseline), hosts.candidate.losses(gate.Candidate))
 	if c.trial.Baseline, err = hosts.baseline.Checker(c.req.GetBaseline().GetParameters()); err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
@@ -312,6 +314,9 @@ func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, S
 	}
 	if want := req.GetChecksum(); want != "" && want != v.Checksum {
 		return nil, Set{}, replayer.Trial{}, fixture.NewError(fixture.CodePrecondition, "replay", v.Name(), fmt.Errorf("its checksum is %s, the caller expects %s", v.Checksum, want))
+	}
+	if err := s.store.CheckLogged(v); err != nil {
+		return nil, Set{}, replayer.Trial{}, err
 	}
 	set, err := setOf(v)
 	if err != nil {

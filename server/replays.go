@@ -44,7 +44,7 @@ func (s *replays) recordToProto(r *fixturestore.Replay) (*replayv1.ReplayRecord,
 	var err error
 	switch {
 	case r.State == fixturestore.Decided:
-		out.Decision, err = decisionOf(r)
+		out.Decision, err = decisionOf(s.store, r)
 	case l != nil:
 		_, out.Progress, _, _ = l.since(0)
 	}
@@ -153,7 +153,7 @@ func (s *replays) watch(ctx context.Context, id string, after uint64, send func(
 	case fixturestore.Running:
 		return fixture.NewError(fixture.CodePrecondition, "watch replay", id, errors.New("it came to no decision: its server stopped"))
 	}
-	d, err := decisionOf(r)
+	d, err := decisionOf(s.store, r)
 	if err != nil {
 		return err
 	}

@@ -44,10 +44,7 @@ func (s *standing) find() error {
 	if err != nil || r == nil {
 		return err
 	}
-	if err := s.g.store.CheckReplayLogged(r); err != nil {
-		return err
-	}
-	if s.out.Decision, err = decisionOf(r); err != nil {
+	if s.out.Decision, err = decisionOf(s.g.store, r); err != nil {
 		return err
 	}
 	s.out.Age = durationpb.New(s.at.Sub(s.out.GetDecision().GetDecidedAt().AsTime()))

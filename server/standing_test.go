@@ -16,6 +16,7 @@ import (
 
 	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 	"github.com/retrial-dev/retrial/server"
 )
 
@@ -343,7 +344,7 @@ func TestWatchGateTellsOfExpiry(t *testing.T) {
 // A decision that was written behind the log's back is damage, and no pass: even by somebody who seals it as the store does.
 func TestForgedDecisionIsNoPass(t *testing.T) {
 	h := newHouse(t, nil)
-	h.run(t, request("v1", 10))
+	id := h.run(t, request("v1", 10)).GetReplayId()
 	h.wantStatus(t, "v1", pass, "")
 	h.stop()
 	db, err := bolt.Open(h.path, 0o600, nil)
@@ -363,6 +364,19 @@ func TestForgedDecisionIsNoPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.start(t)
-	_, err = gatev1.NewGateServiceClient(h.conn).GetGateStatus(h.as(t, "reader"), &gatev1.GetGateStatusRequest{Release: "v1"})
-	wantStatusCode(t, err, codes.DataLoss, "it is not what log entry 2 was made for")
+	ctx, g, r := h.as(t, "reader"), gatev1.NewGateServiceClient(h.conn), replayv1.NewReplayServiceClient(h.conn)
+	watch, err := r.WatchReplay(ctx, &replayv1.WatchReplayRequest{ReplayId: id})
+	if err == nil {
+		_, err = watch.Recv()
+	}
+	for name, err := range map[string]error{
+		"gate":      errOf(g.GetGateStatus(ctx, &gatev1.GetGateStatusRequest{Release: "v1"})),
+		"decisions": errOf(g.ListDecisions(ctx, &gatev1.ListDecisionsRequest{})),
+		"replay":    errOf(r.GetReplay(ctx, &replayv1.GetReplayRequest{ReplayId: id})),
+		"replays":   errOf(r.ListReplays(ctx, &replayv1.ListReplaysRequest{})),
+		"watch":     err,
+		"row":       errOf(fixturev1.NewFixtureServiceClient(h.conn).ExplainRow(ctx, &fixturev1.ExplainRowRequest{SourceRowId: "row-1"})),
+	} {
+		t.Run(name, func(t *testing.T) { wantStatusCode(t, err, codes.DataLoss, "it is not what log entry 2 was made for") })
+	}
 }

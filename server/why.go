@@ -208,7 +208,7 @@ func (r *rowHistory) tried(record *fixturestore.Replay) error {
 	var d *gatev1.Decision // none where the replay came to none
 	if record.State == fixturestore.Decided {
 		var err error
-		if d, err = decisionOf(record); err != nil {
+		if d, err = decisionOf(r.store, record); err != nil {
 			return err
 		}
 	}
