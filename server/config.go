@@ -73,6 +73,12 @@ type CheckerConfig struct {
 	Dir string `yaml:"dir"`
 	// Env is added to the minimal environment of Command, as NAME=value.
 	Env []string `yaml:"env"`
+	// Sandbox says what is kept from Command: "strict", "network", "off", or "auto" for the strongest in which it starts.
+	// Default auto.
+	Sandbox string `yaml:"sandbox"`
+	// Read are files and directories, relative to Dir, that Command may read in the sandbox strict, beside those of its program
+	// and those that its arguments name.
+	Read []string `yaml:"read"`
 	// Address is where the checker listens: "unix:/run/checker.sock" or "127.0.0.1:9000".
 	Address string `yaml:"address"`
 }
@@ -192,6 +198,12 @@ func (c Config) Validate() error {
 		}
 		if len(checker.Command) == 0 && len(checker.Env) > 0 {
 			refuse("checkers."+name, "env is for a command")
+		}
+		if len(checker.Command) == 0 && (checker.Sandbox != "" || len(checker.Read) > 0) {
+			refuse("checkers."+name, "sandbox and read are for a command")
+		}
+		if _, err := checker.level(); err != nil {
+			refuse("checkers."+name+".sandbox", "%w", err)
 		}
 	}
 	for _, globs := range []struct {

@@ -27,6 +27,7 @@ const (
 // reached is a checker that a run can ask: one host, or all instances of a name.
 type reached struct {
 	*checkerhost.Group
+	host      *checkerhost.Host // of a launched one
 	how       string
 	broughtBy []string // ascending, each once
 	absent    []absence
@@ -64,6 +65,10 @@ func (r *reached) losses(role gate.Role) (out []gate.Finding) {
 func (r *reached) identity(d replayer.Description) *gatev1.CheckerIdentity {
 	out := identityToProto(d)
 	out.Reached, out.BroughtBy, out.Instances = r.how, strings.Join(r.broughtBy, ", "), uint32(r.Instances())
+	if r.host != nil {
+		level, lacks := r.host.Sandbox()
+		out.Sandbox, out.SandboxLacks = level.String(), lacks
+	}
 	return out
 }
 
@@ -72,7 +77,11 @@ func alone(h *checkerhost.Host, err error, how string) (*reached, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reached{Group: checkerhost.NewGroup(checkerhost.Member{Host: h}), how: how, closers: []func() error{h.Close}}, nil
+	r := &reached{Group: checkerhost.NewGroup(checkerhost.Member{Host: h}), how: how, closers: []func() error{h.Close}}
+	if how == launched {
+		r.host = h
+	}
+	return r, nil
 }
 
 // together makes a run's checker of the instances of a name: those that are attached, and those that can be dialled and still

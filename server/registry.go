@@ -17,6 +17,7 @@ import (
 	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/server/checkerhost"
+	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
 )
 
 // Checkers reaches the checkers of a configuration, and those that come by themselves. Safe for concurrent use.
@@ -199,7 +200,11 @@ func (c CheckerConfig) Open(ctx context.Context) (*checkerhost.Host, error) {
 	if c.Address != "" {
 		return checkerhost.Dial(ctx, c.Address)
 	}
-	cmd := checkerhost.Command{Argv: c.Command, Dir: c.Dir, Env: c.Env}
+	level, err := c.level()
+	if err != nil {
+		return nil, fixture.NewError(fixture.CodeInvalid, "launch checker", c.Command[0], err)
+	}
+	cmd := checkerhost.Command{Argv: c.Command, Dir: c.Dir, Env: c.Env, Sandbox: level, Read: c.Read}
 	if c.Command[0] == selfName {
 		self, err := os.Executable()
 		if err != nil {
@@ -209,6 +214,14 @@ func (c CheckerConfig) Open(ctx context.Context) (*checkerhost.Host, error) {
 		cmd.Arg0 = selfName
 	}
 	return checkerhost.Launch(ctx, cmd)
+}
+
+// level gives the sandbox that is asked for.
+func (c CheckerConfig) level() (sandbox.Level, error) {
+	if c.Sandbox == "" {
+		return sandbox.Auto, nil
+	}
+	return sandbox.ParseLevel(c.Sandbox)
 }
 
 // maxDescribing bounds the descriptions under way.

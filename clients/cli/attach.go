@@ -18,7 +18,8 @@ import (
 )
 
 func (a *app) attachCommand() *cobra.Command {
-	var name string
+	var name, level string
+	var read []string
 	cmd := &cobra.Command{
 		Use:   "attach --server ADDRESS --name NAME COMMAND [ARGUMENT…]",
 		Short: "Launch a checker here, and lend it to a server for as long as it lives",
@@ -34,10 +35,11 @@ The command ends in order when it is told to stop, and with status 4 when the ch
 			if a.server == "" || name == "" {
 				return usage(errors.New("--server and --name are needed: which server, and by which name"))
 			}
-			return a.attach(cmd.Context(), name, args)
+			return a.attach(cmd.Context(), name, server.CheckerConfig{Command: args, Sandbox: level, Read: read})
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the name under which runs can name the checker")
+	sandboxFlags(cmd, &level, &read)
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -46,12 +48,12 @@ The command ends in order when it is told to stop, and with status 4 when the ch
 const endedSoon = time.Second
 
 // attach keeps a launched checker attached until ctx or the checker ends.
-func (a *app) attach(ctx context.Context, name string, argv []string) error {
+func (a *app) attach(ctx context.Context, name string, c server.CheckerConfig) error {
 	conn, err := a.dial()
 	if err != nil {
 		return usage(err)
 	}
-	h, err := server.CheckerConfig{Command: argv}.Open(ctx)
+	h, err := c.Open(ctx)
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 
 	"github.com/retrial-dev/retrial/server"
+	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
 )
 
 // report prints a replay as it comes.
@@ -101,12 +103,33 @@ func (r *textReport) start(s *replayv1.Started) error {
 	if n := s.GetDerivedCount(); n > 0 {
 		fixtures += fmt.Sprintf(" and %d derived ones, which do not gate", n)
 	}
-	_, err = fmt.Fprintf(r.w, "set        %s version %d, %s\nchecksum   %s\nbaseline   %s\ncandidate  %s\npolicy     %s\nreplay     %s\n",
-		r.paint.bold(s.GetSet()), s.GetVersion(), fixtures, s.GetChecksum(), checkerText(s.GetBaseline()), checkerText(s.GetCandidate()), policy, s.GetReplayId())
+	_, err = fmt.Fprintf(r.w, "set        %s version %d, %s\nchecksum   %s\nbaseline   %s\ncandidate  %s\n%spolicy     %s\nreplay     %s\n",
+		r.paint.bold(s.GetSet()), s.GetVersion(), fixtures, s.GetChecksum(), checkerText(s.GetBaseline()), checkerText(s.GetCandidate()),
+		r.sandboxText(s), policy, s.GetReplayId())
 	return err
 }
 
-// identity gives a checker in one line.
+// sandboxText gives a line about what was kept from the checkers that were launched; empty where none was.
+func (r *textReport) sandboxText(s *replayv1.Started) string {
+	b, c := sandboxOf(s.GetBaseline()), sandboxOf(s.GetCandidate())
+	switch {
+	case b == "" && c == "":
+		return ""
+	case b == c:
+		return "sandbox    " + b + "\n"
+	}
+	return fmt.Sprintf("sandbox    baseline %s; candidate %s\n", cmp.Or(b, "unknown"), cmp.Or(c, "unknown"))
+}
+
+// sandboxOf gives a checker's sandbox, and how to find out why it is not the strongest where it could not be.
+func sandboxOf(c *gatev1.CheckerIdentity) string {
+	if strict := sandbox.Strict.String(); c.GetSandboxLacks() == "" || c.GetSandbox() == strict {
+		return c.GetSandbox()
+	}
+	return c.GetSandbox() + " (it does not start in a stronger one; --sandbox strict says why)"
+}
+
+// checkerText gives a checker in one line.
 func checkerText(c *gatev1.CheckerIdentity) string {
 	s := c.GetName() + " " + c.GetVersion()
 	var params []string

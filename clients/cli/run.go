@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,6 +39,8 @@ type runFlags struct {
 	key                  string
 	detach               bool
 	filter               string
+	sandbox              string
+	read                 []string
 	author               string
 	keepGoing, derived   bool
 	caseTimeout, timeout time.Duration
@@ -111,6 +114,7 @@ admit: run- and letters.
 	fl.StringVar(&f.key, "idempotency-key", "", "with --server: a key of your own for this run; the same key again shows the same run instead of a second one")
 	fl.BoolVar(&f.detach, "detach", false, "with --server: let the run go on if this process goes away; `retrial replays watch` finds it again")
 	fl.StringVar(&f.filter, "fixtures", "", "try only the fixtures whose ids match this glob; no evidence for a release")
+	sandboxFlags(cmd, &f.sandbox, &f.read)
 	fl.StringVar(&f.author, "author", "", "who commits the set to the store in this process (default: $RETRIAL_AUTHOR, or the user's name)")
 	fl.BoolVar(&f.keepGoing, "keep-going", false, "try the candidate even if the baseline is not confirmed")
 	fl.BoolVar(&f.derived, "derived", false, "try the fixtures of the group \"derived\" as well; they never gate")
@@ -250,6 +254,16 @@ func (a *app) checkersOf(dir string, c setdir.Config, f runFlags, req *replayv1.
 			given.Parameters = config.Parameters
 			config, at = given, "."
 		}
+		if f.sandbox != "" {
+			config.Sandbox = f.sandbox
+		}
+		for _, path := range f.read {
+			abs, err := filepath.Abs(path)
+			if err != nil {
+				return nil, fmt.Errorf("--read: %w", err)
+			}
+			config.Read = append(config.Read, abs)
+		}
 		params, err := config.ParameterValues()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", side.name, err)
@@ -283,7 +297,7 @@ func (a *app) refer(ref *replayv1.CheckerRef, name string, c setdir.CheckerConfi
 		if a.server != "" {
 			name = lentName(key, name) // a server starts no command of a caller: it runs here
 		}
-		own[name] = server.CheckerConfig{Command: c.Command, Env: c.Env, Dir: dir}
+		own[name] = server.CheckerConfig{Command: c.Command, Env: c.Env, Dir: dir, Sandbox: c.Sandbox, Read: c.Read}
 		ref.Checker = &replayv1.CheckerRef_Name{Name: name}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
 
 	"github.com/retrial-dev/retrial/server/checkerhost"
+	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
 )
 
 // hermetic makes a case of a process without a network, in a home and a temporary directory of its own, after it has answered
@@ -47,13 +48,13 @@ func hermetic(name, says string, fn func(h *checkerhost.Host, home string) error
 func (r *runner) isolated(ctx context.Context, home string) (*checkerhost.Host, error) {
 	c := r.t.Command
 	c.Env = append(append([]string{}, c.Env...), "HOME="+home, "XDG_CACHE_HOME="+home, "TMPDIR="+home)
-	c.Isolated = true
+	c.Sandbox = sandbox.Network
 	h, err := checkerhost.Launch(ctx, c)
 	if err == nil {
 		return h, nil
 	}
 	// It may be the platform that cannot, and not the checker.
-	c.Isolated = false
+	c.Sandbox = sandbox.Off
 	plain, plainErr := checkerhost.Launch(ctx, c)
 	if plainErr != nil {
 		return nil, plainErr

@@ -5,9 +5,6 @@ package checkerhost
 import "syscall"
 
 // ownGroup puts a checker into a process group of its own.
-func ownGroup(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) } // fails only if the group is gone
-
-// isolates says whether this platform can isolate a checker.
-const isolates = false

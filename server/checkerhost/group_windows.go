@@ -6,7 +6,7 @@ import (
 )
 
 // ownGroup keeps the console's signals from a checker. Windows has no process groups that could be killed.
-func ownGroup(bool) *syscall.SysProcAttr {
+func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
@@ -16,6 +16,3 @@ func killGroup(pid int) {
 		_ = p.Kill() // fails only if it is gone
 	}
 }
-
-// isolates says whether this platform can isolate a checker.
-const isolates = false

@@ -21,6 +21,7 @@ import (
 	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
 	"github.com/retrial-dev/retrial/server/wire"
 )
 
@@ -43,6 +44,7 @@ type Host struct {
 	link    *link    // nil for a launched checker
 	where   string   // for messages
 	desc    *checkerv1.DescribeResponse
+	weaker  string // why a launched checker has no stronger sandbox
 	// described is how many connections there had been when the checker last said who it is.
 	described atomic.Int64
 
@@ -262,7 +264,7 @@ func (h *Host) explain(err error) error {
 			soon = exitTimeout // the connection is gone: the first sign of a process that ends
 		}
 		if last := h.process.postMortem(soon); last != "" {
-			return fmt.Errorf("%s (%s)", last, statusText(err))
+			return marked{fmt.Errorf("%s (%s)", last, statusText(err)), errEnded}
 		}
 		if tail := h.process.stderr.String(); tail != "" {
 			return fmt.Errorf("%s; its last lines on stderr:\n%s", statusText(err), tail)
@@ -293,6 +295,20 @@ func (h *Host) Connect(ctx context.Context) (net.Conn, error) {
 // Ended says how the process of a launched checker has ended by itself, or does so soon, with its last words. It is empty where
 // it runs, and where Close has killed it.
 func (h *Host) Ended(soon time.Duration) string { return h.process.postMortem(soon) }
+
+// Sandbox says what is kept from a launched checker, and what is not of what a stronger level would: in words, empty where there
+// is nothing to say. What was not launched here is in no sandbox of ours.
+func (h *Host) Sandbox() (level sandbox.Level, without string) {
+	if h.process == nil {
+		return sandbox.Off, "it was not launched here"
+	}
+	level = h.process.plan.Level
+	var all []string
+	if h.weaker != "" {
+		all = append(all, h.weaker)
+	}
+	return level, strings.Join(append(all, sandbox.Unenforced(level)...), "; ")
+}
 
 // Close lets go of the checker. A launched one is killed, and gone when Close returns.
 func (h *Host) Close() error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -15,6 +16,7 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
 	"github.com/retrial-dev/retrial/server/wire"
 )
 
@@ -32,30 +34,62 @@ type Command struct {
 	Dir string
 	// Env is added to the minimal environment, as NAME=value.
 	Env []string
-	// Isolated gives it no network and no sight of other processes. CodePrecondition where the platform cannot.
-	Isolated bool
+	// Sandbox says what is kept from it; sandbox.Auto takes the strongest level in which it starts.
+	Sandbox sandbox.Level
+	// Read are files and directories that it may read in the level Strict, beside those that it is made of (own.go); relative to Dir.
+	Read []string
+	// Shift moves the wall clock that it sees. CodePrecondition where sandbox.ShiftsClock is not.
+	Shift time.Duration
 }
 
 // Launch starts a checker and asks who it is. CodeUnavailable if it does not start, with what it printed; CodeInvalid
 // for a command that is none.
 func Launch(ctx context.Context, c Command) (*Host, error) {
+	if c.Sandbox != sandbox.Auto {
+		return c.launch(ctx, c.Sandbox)
+	}
+	var weaker []string
+	for level := sandbox.Strict; ; level-- {
+		h, err := c.launch(ctx, level)
+		if err == nil {
+			h.weaker = strings.Join(weaker, "; ")
+			return h, nil
+		}
+		if level == sandbox.Off || !errors.Is(err, errConfined) && !errors.Is(err, errEnded) || ctx.Err() != nil {
+			return nil, err
+		}
+		weaker = append(weaker, fmt.Sprintf("%s: %s", level, fixture.Printable(err.Error(), maxWeaker)))
+	}
+}
+
+// maxWeaker bounds what is told of why a level could not be had, in bytes.
+const maxWeaker = 400
+
+// launch starts a checker at one level.
+func (c Command) launch(ctx context.Context, level sandbox.Level) (*Host, error) {
 	path, err := c.resolve()
 	if err != nil {
 		return nil, err
 	}
 	where := fmt.Sprintf("checker %q", c.Argv[0])
+	if c.Shift != 0 && !sandbox.ShiftsClock {
+		return nil, fixture.NewError(fixture.CodePrecondition, "launch", where, errors.New("this platform cannot move a checker's clock"))
+	}
 	dir, err := socketDir()
 	if err != nil {
 		return nil, fixture.NewError(fixture.CodeUnavailable, "launch", where, err)
 	}
-	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Argv[0]}, c.Argv[1:]...), Dir: c.Dir, Env: append(environment(), c.Env...)}
+	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Argv[0]}, c.Argv[1:]...), Dir: c.Dir, Env: environment()}
 	if c.Arg0 != "" {
 		cmd.Args[0] = c.Arg0
 	}
-	if c.Isolated && !isolates {
-		return nil, fixture.NewError(fixture.CodePrecondition, "launch", where, errors.New("this platform cannot isolate a checker"))
+	p := &process{dir: dir, ended: make(chan struct{}), done: make(chan struct{})}
+	p.plan = sandbox.Plan{Level: level, Shift: c.Shift}
+	if level >= sandbox.Strict {
+		p.plan.Private, p.plan.Read = dir, c.own(path)
+		cmd.Env = append(cmd.Env, "HOME="+dir, "TMPDIR="+dir)
 	}
-	p := &process{dir: dir, isolated: c.Isolated, ended: make(chan struct{}), done: make(chan struct{})}
+	cmd.Env = append(cmd.Env, c.Env...)
 	client := plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
 		Plugins:          plugin.PluginSet{},

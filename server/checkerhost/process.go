@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
 )
 
 // exitTimeout is how long the end of a process is waited for whose connection has broken. It is spent only on one that goes
@@ -29,7 +30,7 @@ type process struct {
 	cmd *exec.Cmd
 	dir string // removed by cleanup
 
-	isolated bool
+	plan sandbox.Plan
 
 	stderr, stdout tail
 	handshake      *io.PipeReader
@@ -59,7 +60,8 @@ func (p *process) Start(context.Context) error {
 		return errors.Join(err, outR.Close(), outW.Close())
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = nil, outW, errW
-	p.cmd.SysProcAttr = ownGroup(p.isolated)
+	p.cmd.SysProcAttr = ownGroup()
+	p.plan.Attributes(p.cmd.SysProcAttr)
 
 	started := make(chan error)
 	go p.supervise(started, outR, errR)
@@ -76,11 +78,13 @@ func (p *process) Start(context.Context) error {
 // died, it means the thread that started it.
 func (p *process) supervise(started chan<- error, outR, errR *os.File) {
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := p.cmd.Start(); err != nil {
+	if !p.plan.Taints() { // or else the thread ends with this goroutine
+		defer runtime.UnlockOSThread()
+	}
+	if err := p.begin(); err != nil {
 		close(p.ended)
 		close(p.done)
-		started <- err
+		started <- errors.Join(err, p.plan.Close())
 		return
 	}
 	r, w := io.Pipe()
@@ -96,8 +100,30 @@ func (p *process) supervise(started chan<- error, outR, errR *os.File) {
 	_ = outR.SetReadDeadline(deadline) // a pipe of a platform without deadlines ends with the process alone
 	_ = errR.SetReadDeadline(deadline)
 	p.outputs.Wait()
-	p.waitErr = errors.Join(err, outR.Close(), errR.Close())
+	p.waitErr = errors.Join(err, outR.Close(), errR.Close(), p.plan.Close())
 	close(p.done)
+}
+
+// errConfined says that it is the sandbox that cannot be had, and not the checker that fails.
+var errConfined = errors.New("the sandbox cannot be had here")
+
+// begin starts the process in its sandbox.
+func (p *process) begin() error {
+	if err := p.plan.Enter(); err != nil {
+		return fmt.Errorf("%w: %w", errConfined, err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		if p.plan.Level > sandbox.Off {
+			err = fmt.Errorf("%w: %w", errConfined, err)
+		}
+		return err
+	}
+	if err := p.plan.Release(p.cmd.Process.Pid); err != nil {
+		killGroup(p.cmd.Process.Pid)
+		_ = p.cmd.Wait() // it was killed
+		return fmt.Errorf("%w: %w", errConfined, err)
+	}
+	return nil
 }
 
 // readStdout hands go-plugin the first line, without what could make it trip, and keeps the rest.
@@ -194,6 +220,30 @@ func (p *process) startError(err error) error {
 	if !p.started {
 		return err
 	}
+	said := p.explainStart(err)
+	if p.exited() && exitedByItself(p.waitErr) {
+		said = marked{said, errEnded}
+	}
+	return said
+}
+
+// errEnded says that a checker has ended by itself before it could be asked.
+var errEnded = errors.New("it has ended by itself")
+
+// marked is an error that Is another one beside what it says.
+type marked struct {
+	error
+	as error
+}
+
+func (m marked) Unwrap() []error { return []error{m.error, m.as} }
+
+func exitedByItself(err error) bool {
+	var exit *exec.ExitError
+	return err == nil || errors.As(err, &exit) && exit.Exited()
+}
+
+func (p *process) explainStart(err error) error {
 	printed, said := p.stdout.String(), fixture.Printable(err.Error(), 500)
 	none := strings.Contains(said, "Unrecognized remote plugin message") || strings.Contains(said, "plugin exited before we could connect")
 	switch {

@@ -13,6 +13,7 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/server"
+	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
 )
 
 // ConfigFile is the file that makes a directory a fixture set.
@@ -68,6 +69,10 @@ type CheckerConfig struct {
 	Command []string `yaml:"command"`
 	// Env is added to the minimal environment of Command, as NAME=value.
 	Env []string `yaml:"env"`
+	// Sandbox says what is kept from Command: strict, network, off, or auto for the strongest in which it starts. Default auto.
+	Sandbox string `yaml:"sandbox"`
+	// Read are files and directories, relative to the set's, that Command may read in the sandbox strict.
+	Read []string `yaml:"read"`
 	// Address is where the checker listens.
 	Address string `yaml:"address"`
 	// Name is a checker of the server's registry.
@@ -124,6 +129,13 @@ func (c Config) validate(file string) error {
 		}
 		_, err := checker.ParameterValues()
 		refuse(field, err)
+		if checker.Sandbox != "" {
+			_, err := sandbox.ParseLevel(checker.Sandbox)
+			refuse(field+".sandbox", err)
+		}
+		if len(checker.Command) == 0 && (checker.Sandbox != "" || len(checker.Read) > 0) {
+			refuse(field, errors.New("sandbox and read are for a command"))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -548,7 +548,14 @@ type CheckerIdentity struct {
 	// Who brought it, where it came by itself.
 	BroughtBy string `protobuf:"bytes,7,opt,name=brought_by,json=broughtBy,proto3" json:"brought_by,omitempty"`
 	// How many instances shared the cases.
-	Instances     uint32 `protobuf:"varint,8,opt,name=instances,proto3" json:"instances,omitempty"`
+	Instances uint32 `protobuf:"varint,8,opt,name=instances,proto3" json:"instances,omitempty"`
+	// What was kept from a checker that the server launched: "strict", "network" or "off". Empty for any other: nobody knows.
+	Sandbox string `protobuf:"bytes,9,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	// What was not kept from it that the strongest sandbox would have: in words, for people. Empty where nothing is missing.
+	SandboxLacks string `protobuf:"bytes,10,opt,name=sandbox_lacks,json=sandboxLacks,proto3" json:"sandbox_lacks,omitempty"`
+	// The program that ran, as "sha256:" and the digest of its file, read from the process itself. For a checker that an interpreter
+	// runs it is the interpreter's. Only of a launched checker, in a replay for a release, on Linux.
+	ProgramDigest string `protobuf:"bytes,11,opt,name=program_digest,json=programDigest,proto3" json:"program_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -637,6 +644,27 @@ func (x *CheckerIdentity) GetInstances() uint32 {
 		return x.Instances
 	}
 	return 0
+}
+
+func (x *CheckerIdentity) GetSandbox() string {
+	if x != nil {
+		return x.Sandbox
+	}
+	return ""
+}
+
+func (x *CheckerIdentity) GetSandboxLacks() string {
+	if x != nil {
+		return x.SandboxLacks
+	}
+	return ""
+}
+
+func (x *CheckerIdentity) GetProgramDigest() string {
+	if x != nil {
+		return x.ProgramDigest
+	}
+	return ""
 }
 
 // OutcomePair counts flips between the same two outcomes.
@@ -2314,7 +2342,7 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\x05Cause\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\xff\x02\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xe5\x03\n" +
 	"\x0fCheckerIdentity\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12!\n" +
@@ -2326,7 +2354,11 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\areached\x18\x06 \x01(\tR\areached\x12\x1d\n" +
 	"\n" +
 	"brought_by\x18\a \x01(\tR\tbroughtBy\x12\x1c\n" +
-	"\tinstances\x18\b \x01(\rR\tinstances\x1a=\n" +
+	"\tinstances\x18\b \x01(\rR\tinstances\x12\x18\n" +
+	"\asandbox\x18\t \x01(\tR\asandbox\x12#\n" +
+	"\rsandbox_lacks\x18\n" +
+	" \x01(\tR\fsandboxLacks\x12%\n" +
+	"\x0eprogram_digest\x18\v \x01(\tR\rprogramDigest\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd4\x01\n" +

@@ -1,0 +1,201 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const namespaces = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC
+
+// Attributes adds what a level needs to the attributes of a process.
+func (p *Plan) Attributes(attr *syscall.SysProcAttr) {
+	if p.Level >= Network {
+		attr.Cloneflags |= namespaces
+	}
+	if p.Taints() {
+		attr.Ptrace = true // it stops before its first instruction, for Release
+		return
+	}
+	if p.Level >= Network {
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+	}
+}
+
+// Enter restricts the calling thread, for good.
+func (p *Plan) Enter() error {
+	if p.Shift != 0 {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return fmt.Errorf("no new privileges: %w", err)
+		}
+		var err error
+		if p.clock, err = newClock(p.Shift); err != nil {
+			return fmt.Errorf("move the clock: %w", err)
+		}
+	}
+	if p.Level < Strict {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no new privileges: %w", err)
+	}
+	if err := p.restrictFiles(); err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	if err := filterCalls(); err != nil {
+		return fmt.Errorf("seccomp: %w", err)
+	}
+	return nil
+}
+
+// Release lets the started process go on, once all is done that is to be done from outside. It is called by the goroutine that
+// started it.
+func (p *Plan) Release(pid int) error {
+	if !p.Taints() {
+		return nil
+	}
+	var status unix.WaitStatus
+	if _, err := wait4(pid, &status); err != nil {
+		return fmt.Errorf("wait for its start: %w", err)
+	}
+	if !status.Stopped() {
+		return nil // it is gone, as its end will say
+	}
+	// This thread may not open what is to be written: another one does.
+	prepared := make(chan error)
+	go func() { prepared <- p.prepare(pid) }()
+	err := <-prepared
+	return errors.Join(err, unix.PtraceDetach(pid))
+}
+
+func wait4(pid int, status *unix.WaitStatus) (int, error) {
+	for {
+		n, err := unix.Wait4(pid, status, unix.WALL, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+// prepare does what is done to a stopped process.
+func (p *Plan) prepare(pid int) error {
+	if p.clock != nil {
+		if err := hideVDSO(pid); err != nil {
+			return fmt.Errorf("move the clock: %w", err)
+		}
+	}
+	if p.Level >= Network {
+		// Its user keeps its number, as a user without privileges: those that it had in its namespace ended with exec.
+		for _, m := range []struct{ file, text string }{
+			{"setgroups", "deny"},
+			{"uid_map", fmt.Sprintf("%d %[1]d 1", os.Getuid())},
+			{"gid_map", fmt.Sprintf("%d %[1]d 1", os.Getgid())},
+		} {
+			if err := os.WriteFile(fmt.Sprintf("/proc/%d/%s", pid, m.file), []byte(m.text), 0); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Level < Strict {
+		return nil
+	}
+	for _, l := range []struct {
+		what  int
+		limit uint64
+	}{
+		{unix.RLIMIT_DATA, MemoryBytes}, {unix.RLIMIT_NPROC, Processes}, {unix.RLIMIT_FSIZE, FileBytes},
+		{unix.RLIMIT_NOFILE, OpenFiles}, {unix.RLIMIT_CPU, uint64(CPUTime.Seconds())}, {unix.RLIMIT_CORE, 0},
+	} {
+		if err := bound(pid, l.what, l.limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bound lowers a limit of a process. One that is lower already stays.
+func bound(pid, what int, limit uint64) error {
+	var now unix.Rlimit
+	if err := unix.Prlimit(pid, what, nil, &now); err != nil {
+		return fmt.Errorf("limit %d: %w", what, err)
+	}
+	limit = min(limit, now.Max)
+	if err := unix.Prlimit(pid, what, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
+		return fmt.Errorf("limit %d: %w", what, err)
+	}
+	return nil
+}
+
+// Close ends what a plan needs while the program runs.
+func (p *Plan) Close() error {
+	if p.clock == nil {
+		return nil
+	}
+	return p.clock.close()
+}
+
+// Works says whether a level can be had here, and why not. It tries, once a process.
+func Works(l Level) error {
+	if l == Off {
+		return nil
+	}
+	return tried[l]()
+}
+
+var tried = map[Level]func() error{
+	Network: sync.OnceValue(func() error { return try(Network) }),
+	Strict:  sync.OnceValue(func() error { return try(Strict) }),
+}
+
+// try starts a program that ends at once. That program is this one: it is there, whatever else is not. It is killed before its
+// first instruction.
+func try(l Level) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
+		p := &Plan{Level: l, Read: []string{self}}
+		cmd := &exec.Cmd{Path: self, Args: []string{self}, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: true}}
+		p.Attributes(cmd.SysProcAttr)
+		err := p.Enter()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			failed <- err
+			return
+		}
+		var status unix.WaitStatus
+		_, err = wait4(cmd.Process.Pid, &status)
+		if err == nil && p.Taints() {
+			prepared := make(chan error)
+			go func() { prepared <- p.prepare(cmd.Process.Pid) }()
+			err = <-prepared
+		}
+		killErr := cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		failed <- errors.Join(err, killErr)
+	}()
+	if err := <-failed; err != nil {
+		return fmt.Errorf("the level %s cannot be had here: %w", l, err)
+	}
+	return nil
+}
+
+// Unenforced says which promises of a level this platform does not keep.
+func Unenforced(l Level) []string {
+	if l >= Strict && os.Getuid() == 0 {
+		return []string{"the number of processes: Linux does not hold root to it"}
+	}
+	return nil
+}

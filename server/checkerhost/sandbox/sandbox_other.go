@@ -1,0 +1,42 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// ShiftsClock says whether this platform can move the clock that one program sees.
+const ShiftsClock = false
+
+type clock struct{}
+
+// Works says whether a level can be had here, and why not.
+func Works(l Level) error {
+	if l == Off {
+		return nil
+	}
+	return fmt.Errorf("the level %s is Linux's alone: on this platform a checker has the network, the files and the processes of whoever starts it", l)
+}
+
+// Attributes adds what a level needs to the attributes of a process.
+func (p *Plan) Attributes(*syscall.SysProcAttr) {}
+
+// Enter restricts the calling thread.
+func (p *Plan) Enter() error {
+	if p.Shift != 0 {
+		return errors.New("the clock cannot be moved here")
+	}
+	return Works(p.Level)
+}
+
+// Release lets the started process go on.
+func (p *Plan) Release(int) error { return nil }
+
+// Close ends what a plan needs while the program runs.
+func (p *Plan) Close() error { return nil }
+
+// Unenforced says which promises of a level this platform does not keep.
+func Unenforced(Level) []string { return nil }
