@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -13,9 +14,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
-
 	"github.com/retrial-dev/retrial/clients/cli/setdir"
+	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
 )
 
 // Bounds of one part of a commit: a part is sent once it has reached one of them.
@@ -126,4 +126,31 @@ func authorOf(flag string) (string, error) {
 		return name, nil
 	}
 	return "", usage(errors.New("a version says who made it: give --author or RETRIAL_AUTHOR"))
+}
+
+// publish makes sure that the service has the directory's set, and gives its version. The server in this process is given
+// it; another server must have been given it by `retrial fixtures push`, so that nothing changes there by the way.
+func (a *app) publish(ctx context.Context, conn *connection, set *setdir.Set, f runFlags) (*fixturev1.Version, error) {
+	newest, err := findNewest(ctx, conn, set.Config.Set)
+	if err != nil {
+		return nil, err
+	}
+	if newest != nil && same(newest, set) {
+		return newest, nil
+	}
+	if a.server != "" {
+		return nil, &exit{exitInvalid, fmt.Errorf("the newest version of %q on the server is not what stands in %s: run `retrial fixtures push %s --server %s` first", set.Config.Set, set.Dir, set.Dir, a.server)}
+	}
+	author, err := authorOf(f.author)
+	if err != nil {
+		return nil, err
+	}
+	v, err := push(ctx, conn, set, newest, pushOptions{author: author, reason: "retrial run", progress: a.progress()})
+	if err != nil {
+		if s := statusIn(err); newest != nil && s != nil && slices.Contains([]codes.Code{codes.FailedPrecondition, codes.InvalidArgument, codes.Aborted}, s.Code()) {
+			return nil, &exit{exitInvalid, fmt.Errorf("%s differs from version %d of %q in %s, and cannot be committed by a run: %s\nIf the change is meant, commit it with its reasons: `retrial fixtures push %s --help`", set.Dir, newest.GetNumber(), set.Config.Set, a.store, s.Message(), set.Dir)}
+		}
+		return nil, err
+	}
+	return v, nil
 }
