@@ -2,11 +2,9 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -123,7 +121,7 @@ func (s *replays) open(ctx context.Context, req *replayv1.ReplayRequest, by stri
 		return nil, err
 	}
 	c := &trialOf{req: req, trial: trial, set: set, record: fixturestore.Replay{
-		ID: "r-" + strings.ToLower(rand.Text()[:16]), Set: v.Set, Version: v.Number, Release: req.GetRelease(), StartedAt: trial.Now,
+		ID: newID("r-"), Set: v.Set, Version: v.Number, Release: req.GetRelease(), StartedAt: trial.Now,
 		SubmittedBy: by, Key: req.GetIdempotencyKey(), Request: asked,
 	}}
 	c.live = &live{id: c.record.ID, submittedBy: by}
