@@ -2,10 +2,9 @@ package server
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path"
 	"regexp"
 	"strings"
@@ -150,11 +149,7 @@ func timeout(asked *durationpb.Duration, standard, most time.Duration) time.Dura
 }
 
 // seed orders the probe. It decides nothing but the order, so that any will do.
-func seed() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return binary.LittleEndian.Uint64(b[:])
-}
+func seed() uint64 { return rand.Uint64() }
 
 func stopwatch() func() time.Duration {
 	start := time.Now()
