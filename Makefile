@@ -37,9 +37,11 @@ test-java: ## the Java SDK, against the Go binary; needs a JDK of 17 or later, a
 	cat clients/java/*/target/surefire-reports/*.txt | grep '^Tests run:'
 	clients/java/target/retrial conformance 'java -jar clients/java/promotion/target/promotion.jar' --set examples/promotion
 
-fuzz: ## a minute for whatever parses
+fuzz: ## 20 seconds for each function that parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture
 	go test -run '^$$' -fuzz FuzzDecode -fuzztime 20s ./replayer/fixture
+	go test -run '^$$' -fuzz FuzzReadLaid -fuzztime 20s ./replayer/fixture
+	go test -run '^$$' -fuzz FuzzWalk -fuzztime 20s ./server/wire
 	go test -run '^$$' -fuzz Fuzz -fuzztime 20s ./server/checkerhost
 	go test -run '^$$' -fuzz FuzzVerify -fuzztime 20s ./server/attest
 	go test -run '^$$' -fuzz FuzzStatement -fuzztime 20s ./server/attest

@@ -2,38 +2,13 @@ package fixturestore
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
-
-// Draft says what a commit is about to publish.
-type Draft struct {
-	// Set is the set's name. It is the caller's to validate; control characters are refused.
-	Set string
-	// Parent is the newest version of the set as the author knows it; 0 for a new set.
-	Parent uint64
-	// Author and Reason are mandatory.
-	Author, Reason string
-	Vocabulary     fixture.Vocabulary
-	// Config is stored as it is. A commit that changes neither it nor any fixture is refused.
-	Config []byte
-	// Changes says why an expected outcome or a group changes, by fixture id (R18).
-	Changes map[string]string
-	// RemovalReason says why fixtures are removed.
-	RemovalReason string
-	// FourEyes has the version wait for an approval where it weakens the gate; nil demands none.
-	FourEyes *FourEyes
-	// At is the instant of the commit.
-	At time.Time
-}
 
 // flushBytes and flushItems bound one transaction of a commit. One huge transaction is quadratic, many small ones sync
 // too often.
@@ -113,24 +88,6 @@ func (s *Store) Begin(d Draft) (*Commit, error) {
 		}
 	}
 	return c, nil
-}
-
-func (d Draft) validate() error {
-	var errs []error
-	for field, value := range map[string]string{"set": d.Set, "author": d.Author} {
-		if err := fixture.CheckName(value, 128); err != nil {
-			errs = append(errs, &fixture.Error{Code: fixture.CodeInvalid, Op: "commit", Field: field, Err: err})
-		}
-	}
-	if strings.TrimSpace(d.Reason) == "" {
-		errs = append(errs, &fixture.Error{Code: fixture.CodeInvalid, Op: "commit", Field: "reason", Err: errors.New("missing: a version says why it was made")})
-	}
-	for id, reason := range d.Changes {
-		if strings.TrimSpace(reason) == "" {
-			errs = append(errs, &fixture.Error{Code: fixture.CodeInvalid, Op: "commit", Subject: id, Field: "changes", Err: errors.New("the reason is empty")})
-		}
-	}
-	return errors.Join(append(errs, d.Vocabulary.Validate())...)
 }
 
 func checkParent(tx *bolt.Tx, set string, parent uint64) error {
@@ -276,113 +233,4 @@ func (c *Commit) flush(tx *bolt.Tx) error {
 	}
 	c.pending, c.bytes = c.pending[:0], 0
 	return nil
-}
-
-// Seal publishes the version. count and checksum are what the author sent; checksum may be empty.
-//
-// Errors: CodePrecondition if they differ from what arrived, if an expectation changed or a fixture was removed without
-// a reason, or if nothing changed at all; CodeConflict if the parent is no longer the newest version.
-func (c *Commit) Seal(count uint64, checksum string) (*Version, error) {
-	if _, _, err := c.advance(""); err != nil {
-		return nil, err
-	}
-	c.v.Checksum = c.sum.Sum()
-	if c.parent == nil {
-		c.v.Added = c.sum.Count()
-	}
-	if err := c.settle(count, checksum); err != nil {
-		return nil, err
-	}
-	needed, err := c.demand()
-	if err != nil {
-		return nil, err
-	}
-	c.v.ApprovalNeeded = needed
-	root, ok, err := c.tree.finish()
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, fixture.NewError(fixture.CodePrecondition, "commit to", fmt.Sprintf("%q", c.v.Set), fixture.ErrEmptySet)
-	}
-	c.v.root = root
-	if err := c.publish(); err != nil {
-		return nil, err
-	}
-	c.done = true
-	return c.v, nil
-}
-
-// settle holds the rules on the commit as a whole.
-func (c *Commit) settle(count uint64, checksum string) error {
-	var errs []error
-	refuse := func(format string, args ...any) {
-		errs = append(errs, fixture.NewError(fixture.CodePrecondition, "commit to", fmt.Sprintf("%q", c.v.Set), fmt.Errorf(format, args...)))
-	}
-	if n := c.sum.Count(); n != count {
-		refuse("%d fixtures arrived, %d were sent", n, count)
-	}
-	if checksum != "" && checksum != c.v.Checksum {
-		refuse("what arrived has checksum %s, what was sent %s", c.v.Checksum, checksum)
-	}
-	if c.missing > 0 {
-		refuse("%d fixtures change their expected outcome or group without a reason: %s", c.missing, strings.Join(c.faults, ", "))
-	}
-	for _, id := range slices.Sorted(maps.Keys(c.excuses)) {
-		if !c.excuses[id] {
-			refuse("a reason is given for fixture %q, whose expected outcome does not change", id)
-		}
-	}
-	if c.v.Removed > 0 && strings.TrimSpace(c.draft.RemovalReason) == "" {
-		refuse("%d fixtures are removed without a reason", c.v.Removed)
-	}
-	if p := c.parent; p != nil && p.Checksum == c.v.Checksum && string(p.Config) == string(c.v.Config) {
-		refuse("version %d has the same fixtures and configuration: there is nothing to commit", p.Number)
-	}
-	return errors.Join(errs...)
-}
-
-func (c *Commit) publish() error {
-	record, err := c.v.encode()
-	if err != nil {
-		return err
-	}
-	key := versionKey(c.v.Set, c.v.Number)
-	err = c.s.write(func(tx *bolt.Tx) error {
-		if err := checkParent(tx, c.v.Set, c.v.Parent); err != nil {
-			return err
-		}
-		if err := c.flush(tx); err != nil {
-			return err
-		}
-		for _, first := range c.block {
-			if err := tx.Bucket(bucketStaging).Delete(number(first)); err != nil {
-				return err
-			}
-		}
-		if err := tx.Bucket(bucketVersions).Put(key, seal(bucketVersions, key, record)); err != nil {
-			return err
-		}
-		return c.s.appendLog(tx, KindVersion, versionSubject(c.v.Set, c.v.Number), record, c.v.CommittedAt)
-	}, func() bool {
-		got, err := c.s.Version(c.v.Set, c.v.Number)
-		return err == nil && got.Checksum == c.v.Checksum && got.root == c.v.root
-	})
-	if err != nil && maybeWritten(err) {
-		return fmt.Errorf("commit %s: %w", c.v.Name(), err)
-	}
-	return err
-}
-
-// Abort removes what the commit has staged. The next Open removes what a crash leaves.
-func (c *Commit) Abort() error {
-	if c.done {
-		return nil
-	}
-	c.done = true
-	var errs []error
-	for _, first := range c.block {
-		errs = append(errs, c.s.discard(first, first+blockSize-1))
-	}
-	return errors.Join(errs...)
 }

@@ -49,7 +49,7 @@ type Replay struct {
 	Decision []byte `json:"decision,omitempty"`
 
 	// Record is the stored record, whose SHA-256 the log has once the replay has ended.
-	Record []byte `json:"-"`
+	Record []byte         `json:"-"`
 	digest fixture.Digest // of Record, also where that was left out
 }
 

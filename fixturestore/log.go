@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -140,26 +139,6 @@ func treeAt(tx *bolt.Tx, n uint64) (tlog.Tree, error) {
 	return tlog.Tree{N: int64(n), Hash: root}, nil
 }
 
-// provenTree is treeAt, held against the log as it is: of a damaged hash no proof is made.
-func provenTree(tx *bolt.Tx, n uint64) (tlog.Tree, error) {
-	then, err := treeAt(tx, n)
-	if err != nil || n == logSize(tx) {
-		return then, err
-	}
-	now, err := treeAt(tx, logSize(tx))
-	if err != nil {
-		return then, err
-	}
-	proof, err := tlog.ProveTree(now.N, then.N, storedHashes(tx))
-	if err == nil {
-		err = tlog.CheckTree(proof, now.N, now.Hash, then.N, then.Hash)
-	}
-	if err != nil {
-		return then, corrupt("log", err)
-	}
-	return then, nil
-}
-
 // Tree gives the size and the root of the log.
 func (s *Store) Tree() (tree tlog.Tree, err error) {
 	err = s.view(func(tx *bolt.Tx) (err error) {
@@ -223,119 +202,4 @@ func entryOf(tx *bolt.Tx, kind Kind, subject string) (*LogEntry, error) {
 		err = corrupt(fmt.Sprintf("index of %s %q", kind, subject), fmt.Errorf("it points to log entry %d, which is about %s %q", e.Index, e.Kind, e.Subject))
 	}
 	return e, err
-}
-
-// CheckLogged holds a version, and its approval if it has one, against the log. CodeCorrupt if the log has another, or none:
-// then somebody has written it behind the store's back.
-func (s *Store) CheckLogged(v *Version) error {
-	subject := versionSubject(v.Set, v.Number)
-	if err := s.checkLogged(KindVersion, subject, v.digest.String()); err != nil || v.Approval == nil {
-		return err
-	}
-	record, err := json.Marshal(v.Approval)
-	if err != nil {
-		return err
-	}
-	return s.checkLogged(KindApproval, subject, fixture.DigestOf(record).String())
-}
-
-// CheckSets holds the names of all sets against the log. CodeCorrupt if it has entries about another: a damaged page can hide a
-// set.
-func (s *Store) CheckSets(all []string) error {
-	known := make(map[string]bool, len(all))
-	for _, set := range all {
-		known[set] = true
-	}
-	return s.view(func(tx *bolt.Tx) error {
-		prefix := subjectKey(KindVersion, "")
-		c := tx.Bucket(bucketLogSubjects).Cursor()
-		for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); {
-			set, _, _ := strings.Cut(string(k[len(prefix):]), "@")
-			if !known[set] {
-				return corrupt(fmt.Sprintf("set %.140q", set), errMissing)
-			}
-			next, _ := c.Seek(subjectKey(KindVersion, set+"A")) // behind all of "set@…"
-			if next != nil && bytes.Compare(next, k) <= 0 {
-				return corrupt("bucket \"logsubjects\"", errors.New("its keys are out of order"))
-			}
-			k = next
-		}
-		return nil
-	})
-}
-
-// CheckReplayLogged is CheckLogged for a replay that has ended.
-func (s *Store) CheckReplayLogged(r *Replay) error {
-	return s.checkLogged(KindDecision, r.ID, r.digest.String())
-}
-
-// CheckWaiverLogged is CheckLogged for a waiver.
-func (s *Store) CheckWaiverLogged(w *Waiver) error {
-	record, err := json.Marshal(w)
-	if err != nil {
-		return err
-	}
-	return s.checkLogged(KindWaiver, w.ID, fixture.DigestOf(record).String())
-}
-
-func (s *Store) checkLogged(kind Kind, subject, digest string) error {
-	e, err := s.EntryOf(kind, subject)
-	switch {
-	case fixture.CodeOf(err) == fixture.CodeNotFound:
-		return corrupt(fmt.Sprintf("%s %q", kind, subject), errors.New("the log has no entry about it"))
-	case err == nil && e.Record != digest:
-		return corrupt(fmt.Sprintf("%s %q", kind, subject), fmt.Errorf("it is not what log entry %d was made for", e.Index))
-	}
-	return err
-}
-
-// InclusionProof proves that the log, when it had size entries, had the one at index. Zero stands for the whole log.
-// CodeInvalid for an index or a size that it has not reached.
-func (s *Store) InclusionProof(index, size uint64) (e *LogEntry, at uint64, proof tlog.RecordProof, err error) {
-	err = s.view(func(tx *bolt.Tx) (err error) {
-		if at = size; at == 0 {
-			at = logSize(tx)
-		}
-		if at > logSize(tx) || index >= at {
-			return fixture.NewError(fixture.CodeInvalid, "prove log entry", fmt.Sprint(index), fmt.Errorf("the log has %d entries", logSize(tx)))
-		}
-		if e, err = readEntry(tx, index); err != nil {
-			return err
-		}
-		root, err := provenTree(tx, at)
-		if err != nil {
-			return err
-		}
-		if proof, err = tlog.ProveRecord(int64(at), int64(index), storedHashes(tx)); err == nil {
-			err = tlog.CheckRecord(proof, root.N, root.Hash, int64(index), tlog.RecordHash(e.Leaf))
-		}
-		if err != nil {
-			return corrupt("log", err)
-		}
-		return nil
-	})
-	return e, at, proof, err
-}
-
-// ConsistencyProof proves that the log of size entries extends the one of old. CodeInvalid for sizes that it has not
-// reached, and for an old one that is not the smaller.
-func (s *Store) ConsistencyProof(old, size uint64) (proof tlog.TreeProof, err error) {
-	err = s.view(func(tx *bolt.Tx) (err error) {
-		if n := logSize(tx); old == 0 || old > size || size > n {
-			return fixture.NewError(fixture.CodeInvalid, "prove that the log of", fmt.Sprintf("%d entries extends that of %d", size, old), fmt.Errorf("the log has %d entries", n))
-		}
-		before, beforeErr := provenTree(tx, old)
-		after, afterErr := provenTree(tx, size)
-		if err := errors.Join(beforeErr, afterErr); err != nil {
-			return err
-		}
-		if proof, err = tlog.ProveTree(int64(size), int64(old), storedHashes(tx)); err == nil {
-			err = tlog.CheckTree(proof, after.N, after.Hash, before.N, before.Hash)
-		}
-		if err != nil {
-			return corrupt("log", err)
-		}
-		return nil
-	})
-	return proof, err
 }

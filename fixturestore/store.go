@@ -199,7 +199,7 @@ func (s *Store) view(fn func(tx *bolt.Tx) error) (err error) {
 // not be written takes nothing back; Ping says so. landed says whether what was to be written stands in the file.
 func (s *Store) write(fn func(tx *bolt.Tx) error, landed func() bool) error {
 	// A commit that failed may be durable all the same: what stands in the file decides.
-	if err := s.update(fn); err != nil && !(maybeWritten(err) && landed()) {
+	if err := s.update(fn); err != nil && (!maybeWritten(err) || !landed()) {
 		return err
 	}
 	return s.witness()

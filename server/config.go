@@ -181,8 +181,8 @@ func (c Config) Validate() error {
 		}
 	}
 	for _, set := range c.RequiredSets {
-		if err := fixture.CheckName(set, 128); err != nil {
-			refuse("required_sets", "%.40q: %w", set, err)
+		if err := checkSetName(set); err != nil {
+			refuse("required_sets", "%w", err)
 		}
 	}
 	if t := c.Telemetry.Listen; t != "" && !c.Insecure && !wire.Local(t) {

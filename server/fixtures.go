@@ -34,8 +34,15 @@ const maxName = 128
 
 // CheckSetName says why a string cannot name a set or a tag, or nil.
 func CheckSetName(field, name string) error {
+	if err := checkSetName(name); err != nil {
+		return invalid(field, err)
+	}
+	return nil
+}
+
+func checkSetName(name string) error {
 	if len(name) > maxName || !nameForm.MatchString(name) {
-		return invalid(field, fmt.Errorf("%.140q is no name: letters, digits, '.', '_' and '-', at most 128, the first a letter or a digit", name))
+		return fmt.Errorf("%.140q is no name: letters, digits, '.', '_' and '-', at most 128, the first a letter or a digit", name)
 	}
 	return nil
 }

@@ -1,12 +1,10 @@
 package server
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +32,7 @@ type instance struct {
 }
 
 func newInstance(name, broughtBy string, desc *checkerv1.DescribeResponse, now time.Time) *instance {
-	return &instance{id: "i-" + strings.ToLower(rand.Text()[:16]), name: name, desc: desc, broughtBy: broughtBy, since: now, idle: make(chan struct{})}
+	return &instance{id: newID("i-"), name: name, desc: desc, broughtBy: broughtBy, since: now, idle: make(chan struct{})}
 }
 
 // transport says how the instance is reached.

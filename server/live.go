@@ -176,3 +176,40 @@ func asReplayed(e *replayv1.WatchReplayResponse) *replayv1.ReplayResponse {
 		return &replayv1.ReplayResponse{Event: &replayv1.ReplayResponse_Decision{Decision: e.GetDecision()}}
 	}
 }
+
+// liveOf gives a replay that is under way here, or nil.
+func (s *replays) liveOf(id string) *live {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live[id]
+}
+
+func (s *replays) list(l *live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live[l.id] = l
+}
+
+func (s *replays) unlist(l *live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.live, l.id)
+}
+
+// isRunning says whether a replay that has not ended is under way here, rather than cut by the end of its process.
+func (s *replays) isRunning(id string) bool { return s.liveOf(id) != nil }
+
+// stop ends the replays that are left, and waits until their end is recorded. It comes after the last call.
+func (s *replays) stop() {
+	s.cancelAll()
+	s.detached.Wait()
+}
+
+// cancelAll has every replay under way end as cancelled.
+func (s *replays) cancelAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.live {
+		l.cancel(errCancelled)
+	}
+}

@@ -19,3 +19,14 @@ func TestSetNames(t *testing.T) {
 		}
 	}
 }
+
+// A required set by a name that no set can have is an error of the configuration: every release would stay UNKNOWN for ever.
+func TestRequiredSetIsANameOfASet(t *testing.T) {
+	t.Parallel()
+	for name, fit := range map[string]bool{"memory-promotion": true, "": false, "memory promotion": false, "memory@3": false, ".memory": false} {
+		err := Config{RequiredSets: []string{"notes", name}}.Validate()
+		if (err == nil) != fit || err != nil && (fixture.CodeOf(err) != fixture.CodeInvalid || !strings.Contains(err.Error(), "configuration: field required_sets: ")) {
+			t.Errorf("%q: got %v", name, err)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -142,6 +141,3 @@ func checkPermissions(served []string) error {
 	}
 	return nil
 }
-
-// Permissions gives the table: for each method the roles that may call it, and none where anybody may.
-func Permissions() map[string][]Role { return maps.Clone(permissions) }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
@@ -143,4 +144,39 @@ func (r *Checkers) redial(ctx context.Context, in *instance) (*checkerhost.Host,
 func errChanged(in *instance) error {
 	return fixture.NewError(fixture.CodePrecondition, "reach", fmt.Sprintf("%.120q", in.name),
 		fmt.Errorf("what listens at %.120q describes itself otherwise than when it was registered: its lease has ended", in.address))
+}
+
+// hosts are the two checkers of a run.
+type hosts struct{ baseline, candidate *reached }
+
+// hosts reaches both checkers side by side.
+func (s *replays) hosts(ctx context.Context, req *replayv1.ReplayRequest) (hosts, error) {
+	var h hosts
+	var baselineErr, candidateErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { h.baseline, baselineErr = s.registry.open(ctx, req.GetBaseline()) })
+	wg.Go(func() { h.candidate, candidateErr = s.registry.open(ctx, req.GetCandidate()) })
+	wg.Wait()
+	if baselineErr != nil {
+		baselineErr = fmt.Errorf("baseline: %w", baselineErr)
+	}
+	if candidateErr != nil {
+		candidateErr = fmt.Errorf("candidate: %w", candidateErr)
+	}
+	if err := errors.Join(baselineErr, candidateErr); err != nil {
+		return hosts{}, errors.Join(err, h.close())
+	}
+	return h, nil
+}
+
+func (h hosts) close() error {
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i, host := range []*reached{h.baseline, h.candidate} {
+		if host != nil {
+			wg.Go(func() { errs[i] = host.Close() })
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs[:]...)
 }

@@ -1,16 +1,10 @@
 package server
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"path"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +12,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/retrial-dev/retrial/fixturestore"
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
@@ -27,12 +20,6 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/server/telemetry"
-)
-
-// Timeouts of a run that names none.
-const (
-	defaultCaseTimeout = 30 * time.Second
-	defaultRunTimeout  = 30 * time.Minute
 )
 
 // replays implements ReplayService.
@@ -112,14 +99,6 @@ func (s *replays) again(req *replayv1.ReplayRequest, before *fixturestore.Replay
 	return s.watch(stream.Context(), before.ID, 0, func(e *replayv1.WatchReplayResponse) error { return stream.Send(asReplayed(e)) })
 }
 
-// requestDigest is over all that makes a request what it is.
-func requestDigest(req *replayv1.ReplayRequest) (string, error) {
-	bare := proto.CloneOf(req)
-	bare.IdempotencyKey, bare.Detach = "", false
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(bare)
-	return fixture.DigestOf(b).String(), err
-}
-
 // trialOf is one replay that is about to run.
 type trialOf struct {
 	ctx    context.Context
@@ -142,7 +121,7 @@ func (s *replays) open(ctx context.Context, req *replayv1.ReplayRequest, by stri
 		return nil, err
 	}
 	c := &trialOf{req: req, trial: trial, set: set, record: fixturestore.Replay{
-		ID: "r-" + strings.ToLower(rand.Text()[:16]), Set: v.Set, Version: v.Number, Release: req.GetRelease(), StartedAt: trial.Now,
+		ID: newID("r-"), Set: v.Set, Version: v.Number, Release: req.GetRelease(), StartedAt: trial.Now,
 		SubmittedBy: by, Key: req.GetIdempotencyKey(), Request: asked,
 	}}
 	c.live = &live{id: c.record.ID, submittedBy: by}
@@ -228,201 +207,4 @@ func (s *replays) rule(c *trialOf, d *gatev1.Decision, out *sink) error {
 	c.seen.Decided(outcomeOf(d), policyKind(d))
 	auditDecision(c.ctx, s.log, d)
 	return out.decided(d)
-}
-
-// liveOf gives a replay that is under way here, or nil.
-func (s *replays) liveOf(id string) *live {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.live[id]
-}
-
-func (s *replays) list(l *live) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.live[l.id] = l
-}
-
-func (s *replays) unlist(l *live) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.live, l.id)
-}
-
-// isRunning says whether a replay that has not ended is under way here, rather than cut by the end of its process.
-func (s *replays) isRunning(id string) bool { return s.liveOf(id) != nil }
-
-// stop ends the replays that are left, and waits until their end is recorded. It comes after the last call.
-func (s *replays) stop() {
-	s.cancelAll()
-	s.detached.Wait()
-}
-
-// cancelAll has every replay under way end as cancelled.
-func (s *replays) cancelAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.live {
-		l.cancel(errCancelled)
-	}
-}
-
-var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
-func checkReplay(req *replayv1.ReplayRequest) error {
-	var errs []error
-	if req.GetBaseline() == nil {
-		errs = append(errs, invalid("baseline", errors.New("missing")))
-	}
-	if req.GetCandidate() == nil {
-		errs = append(errs, invalid("candidate", errors.New("missing")))
-	}
-	if f := req.GetFilter(); f != "" {
-		if _, err := path.Match(f, ""); err != nil {
-			errs = append(errs, invalid("filter", fmt.Errorf("%.120q: %w", f, err)))
-		}
-		if req.GetRelease() != "" {
-			errs = append(errs, invalid("filter", errors.New("a run over some of the fixtures is no evidence for a release: leave out the filter or the release")))
-		}
-	}
-	if r := req.GetRelease(); r != "" {
-		if err := fixture.CheckName(r, fixture.MaxIDBytes); err != nil {
-			errs = append(errs, invalid("release", err))
-		}
-	}
-	if d := req.GetArtifactDigest(); d != "" && !digestForm.MatchString(d) {
-		errs = append(errs, invalid("artifact_digest", fmt.Errorf("%.100q is not \"sha256:\" and 64 hexadecimal digits in lower case", d)))
-	}
-	if k := req.GetIdempotencyKey(); k != "" {
-		if err := fixture.CheckName(k, fixture.MaxIDBytes); err != nil {
-			errs = append(errs, invalid("idempotency_key", err))
-		}
-	}
-	for field, d := range map[string]*durationpb.Duration{"case_timeout": req.GetCaseTimeout(), "run_timeout": req.GetRunTimeout()} {
-		if d != nil && (d.CheckValid() != nil || d.AsDuration() <= 0) {
-			errs = append(errs, invalid(field, errors.New("a timeout is more than nothing")))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// prepare finds the version and makes a trial of it, all but the checkers.
-func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, Set, replayer.Trial, error) {
-	v, err := version(s.store, req.GetSet(), req.GetVersion())
-	if err != nil {
-		return nil, Set{}, replayer.Trial{}, err
-	}
-	if want := req.GetChecksum(); want != "" && want != v.Checksum {
-		return nil, Set{}, replayer.Trial{}, fixture.NewError(fixture.CodePrecondition, "replay", v.Name(), fmt.Errorf("its checksum is %s, the caller expects %s", v.Checksum, want))
-	}
-	if err := s.store.CheckLogged(v); err != nil {
-		return nil, Set{}, replayer.Trial{}, err
-	}
-	set, err := setOf(v)
-	if err != nil {
-		return nil, Set{}, replayer.Trial{}, err
-	}
-	var notes []gate.Finding
-	if v.Pending() {
-		notes = append(notes, gate.Finding{Code: gate.VersionUnapproved, Subject: v.Name(),
-			Message: "it needs the approval of a second person, and lacks it: " + strings.Join(v.ApprovalNeeded, "; ")})
-	}
-	if req.GetPolicy() != nil {
-		own := set.Policy
-		if set.Policy, err = s.overridden(req.GetPolicy(), set); err != nil {
-			return nil, Set{}, replayer.Trial{}, err
-		}
-		if set.Policy.Kind != gate.Listed {
-			set.Allowlist = nil // nobody reads it
-		}
-		if !set.Policy.Equal(own) {
-			notes = append(notes, gate.Finding{Code: gate.PolicyOverridden, Subject: v.Set,
-				Message: fmt.Sprintf("ruled by the policy %s in place of the set's own, %s: a pass is no evidence for a release", set.Policy, own)})
-		}
-	}
-	blocks, err := s.store.Blocks(v)
-	if err != nil {
-		return nil, Set{}, replayer.Trial{}, err
-	}
-	t := replayer.Trial{
-		Source: &source{blocks}, Checksum: v.Checksum, Vocabulary: set.Vocabulary, Tally: v.Tally, QueueConfiguration: set.QueueConfiguration,
-		Policy: set.Policy, Allowlist: set.Allowlist, Now: s.now().UTC(), KeepGoing: req.GetKeepGoing(), IncludeDerived: req.GetIncludeDerived(), Show: set.Show, Notes: notes,
-		CaseTimeout: timeout(req.GetCaseTimeout(), defaultCaseTimeout, s.limits.CaseTimeout),
-		RunTimeout:  timeout(req.GetRunTimeout(), defaultRunTimeout, s.limits.RunTimeout),
-		Seed:        seed(), Elapsed: stopwatch(),
-	}
-	if filter := req.GetFilter(); filter != "" {
-		t.Selected = func(id string) bool {
-			ok, err := path.Match(filter, id)
-			return ok && err == nil
-		}
-	}
-	return v, set, t, nil
-}
-
-// overridden takes a policy for this run in place of the version's own, where the configuration admits that.
-func (s *replays) overridden(p *gatev1.Policy, set Set) (gate.Policy, error) {
-	if !s.override {
-		return gate.Policy{}, fixture.NewError(fixture.CodeDenied, "replay", "", errors.New("the server's configuration (policy_override) does not admit a policy other than the version's own"))
-	}
-	policy, err := PolicyFromProto(p)
-	if err != nil {
-		return policy, err
-	}
-	policy = policy.Over(set.Policy)
-	if policy.Kind != gate.Listed {
-		return policy, nil
-	}
-	return policy, gate.ValidateAllowlist(set.Allowlist, policy)
-}
-
-func timeout(asked *durationpb.Duration, standard, most time.Duration) time.Duration {
-	return min(cmp.Or(asked.AsDuration(), standard), most)
-}
-
-// seed orders the probe. It decides nothing but the order, so that any will do.
-func seed() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return binary.LittleEndian.Uint64(b[:])
-}
-
-func stopwatch() func() time.Duration {
-	start := time.Now()
-	return func() time.Duration { return time.Since(start) }
-}
-
-// hosts are the two checkers of a run.
-type hosts struct{ baseline, candidate *reached }
-
-// hosts reaches both checkers side by side.
-func (s *replays) hosts(ctx context.Context, req *replayv1.ReplayRequest) (hosts, error) {
-	var h hosts
-	var baselineErr, candidateErr error
-	var wg sync.WaitGroup
-	wg.Go(func() { h.baseline, baselineErr = s.registry.open(ctx, req.GetBaseline()) })
-	wg.Go(func() { h.candidate, candidateErr = s.registry.open(ctx, req.GetCandidate()) })
-	wg.Wait()
-	if baselineErr != nil {
-		baselineErr = fmt.Errorf("baseline: %w", baselineErr)
-	}
-	if candidateErr != nil {
-		candidateErr = fmt.Errorf("candidate: %w", candidateErr)
-	}
-	if err := errors.Join(baselineErr, candidateErr); err != nil {
-		return hosts{}, errors.Join(err, h.close())
-	}
-	return h, nil
-}
-
-func (h hosts) close() error {
-	var errs [2]error
-	var wg sync.WaitGroup
-	for i, host := range []*reached{h.baseline, h.candidate} {
-		if host != nil {
-			wg.Go(func() { errs[i] = host.Close() })
-		}
-	}
-	wg.Wait()
-	return errors.Join(errs[:]...)
 }

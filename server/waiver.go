@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,7 +52,7 @@ func (g *gates) GrantWaiver(ctx context.Context, req *gatev1.GrantWaiverRequest)
 		return nil, refuse(fixture.CodeDenied, fmt.Errorf("%s submitted replay %s, and nobody answers for their own", by, d.GetReplayId()))
 	}
 	w := &fixturestore.Waiver{
-		ID: "w-" + strings.ToLower(rand.Text()[:16]), Release: req.GetRelease(), Set: req.GetSet(), Version: d.GetVersion(), Replay: d.GetReplayId(),
+		ID: newID("w-"), Release: req.GetRelease(), Set: req.GetSet(), Version: d.GetVersion(), Replay: d.GetReplayId(),
 		Reason: req.GetReason(), GrantedBy: principalOf(ctx), GrantedAt: now, ExpiresAt: req.GetExpiresAt().AsTime(),
 	}
 	for _, f := range req.GetFlips() {

@@ -19,7 +19,7 @@ func attestTo(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	key, err := identity.LoadOrCreate(ts.MkAbs(args[0]))
 	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".pub"), key.PublicPEM(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".pub"), identity.MarshalPublicPEM(key.Public()), 0o600))
 	var d gatev1.Decision
 	ts.Check(protojson.Unmarshal([]byte(ts.ReadFile(args[2])), &d))
 	var waivers []*gatev1.Waiver

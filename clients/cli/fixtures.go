@@ -3,19 +3,15 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
-
 	"github.com/retrial-dev/retrial/clients/cli/setdir"
+	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
@@ -123,105 +119,6 @@ func (a *app) checksumCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) pushCommand() *cobra.Command {
-	var author, reason, removed, tag, changesFile string
-	var changes []string
-	cmd := &cobra.Command{
-		Use:   "push [DIRECTORY]",
-		Short: "Publish a directory as a new version of its set",
-		Long: strings.TrimSpace(`
-Push publishes what stands in a directory as a new version. A version never changes afterwards.
-
-A fixture whose expected outcome or group changes needs a reason of its own: --change ID=REASON, or a file with a
-JSON object of ids and reasons. Fixtures that are removed need one for all of them: --removed REASON.`),
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			excuses, err := readChanges(changes, changesFile)
-			if err != nil {
-				return usage(err)
-			}
-			if strings.TrimSpace(reason) == "" {
-				return usage(errors.New("a version says why it was made: give --reason"))
-			}
-			if author, err = authorOf(author); err != nil {
-				return err
-			}
-			set, err := setdir.Load(directory(args))
-			if err != nil {
-				return err
-			}
-			if err := set.CheckChecksum(); err != nil {
-				return err
-			}
-			return a.with(cmd.Context(), nil, func(conn *connection) error {
-				p := a.progress()
-				newest, err := findNewest(cmd.Context(), conn, set.Config.Set)
-				if err != nil {
-					return err
-				}
-				v, err := push(cmd.Context(), conn, set, newest, pushOptions{author, reason, excuses, removed, p})
-				p.clear()
-				if err != nil {
-					return err
-				}
-				if tag != "" {
-					if v, err = tagVersion(cmd.Context(), conn, v.GetSet(), v.GetNumber(), tag); err != nil {
-						return err
-					}
-				}
-				return a.printPushed(v)
-			})
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&reason, "reason", "", "why this version is made (mandatory)")
-	f.StringVar(&author, "author", "", "who makes it (default: $RETRIAL_AUTHOR, or the user's name)")
-	f.StringArrayVar(&changes, "change", nil, "why the expectation of a fixture changes, ID=REASON (repeatable)")
-	f.StringVar(&changesFile, "changes", "", "a JSON file with an object of fixture ids and reasons")
-	f.StringVar(&removed, "removed", "", "why fixtures are removed")
-	f.StringVar(&tag, "tag", "", "give the new version this tag")
-	return cmd
-}
-
-func (a *app) printPushed(v *fixturev1.Version) error {
-	if a.json {
-		return printJSON(a.stdout, v)
-	}
-	c := v.GetChangeCounts()
-	_, err := fmt.Fprintf(a.stdout, "%s version %d: %d fixtures, %d added, %d changed, %d removed\n%s\n", v.GetSet(), v.GetNumber(), v.GetFixtureCount(), c.GetAdded(), c.GetChanged(), c.GetRemoved(), v.GetChecksum())
-	return err
-}
-
-// readChanges collects the reasons of changed expectations from flags and a file.
-func readChanges(pairs []string, file string) (map[string]string, error) {
-	out := map[string]string{}
-	if file != "" {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		doc, err := fixture.Canonicalize(nil, b) // a key that stands twice is an error
-		if err == nil {
-			err = json.Unmarshal(doc, &out)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: expected an object of fixture ids and reasons: %w", file, err)
-		}
-	}
-	for _, p := range pairs {
-		// An id may hold '=' as well; a reason is a sentence, and hardly begins with one.
-		id, reason, ok := strings.Cut(p, "=")
-		if !ok || id == "" || strings.TrimSpace(reason) == "" {
-			return nil, fmt.Errorf("--change %q is not ID=REASON", p)
-		}
-		if _, twice := out[id]; twice {
-			return nil, fmt.Errorf("--change: fixture %q has two reasons", id)
-		}
-		out[id] = reason
-	}
-	return out, nil
-}
-
 func tagVersion(ctx context.Context, conn *connection, set string, n uint64, tag string) (*fixturev1.Version, error) {
 	res, err := fixturev1.NewFixtureServiceClient(conn).TagVersion(ctx, &fixturev1.TagVersionRequest{Set: set, Version: n, Tag: tag})
 	return res.GetVersion(), err
@@ -266,66 +163,6 @@ func parseVersion(s string) (uint64, error) {
 		return 0, usage(fmt.Errorf("%q is no version number", s))
 	}
 	return n, nil
-}
-
-// verifyCommand checks the whole store. Where the store is a file here, bbolt's own check runs in a child process.
-func (a *app) verifyCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "verify",
-		Short: "Read the whole store, recompute every hash, and name what is damaged",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.needStore(); err != nil {
-				return err
-			}
-			damaged := 0
-			if a.server == "" {
-				n, err := a.checkPages(cmd.Context())
-				if err != nil {
-					return err
-				}
-				damaged += n
-			}
-			return a.with(cmd.Context(), nil, func(conn *connection) error { return a.verify(cmd.Context(), conn, damaged) })
-		},
-	}
-}
-
-func (a *app) verify(ctx context.Context, conn *connection, damaged int) error {
-	stream, err := fixturev1.NewFixtureServiceClient(conn).VerifyStore(ctx, &fixturev1.VerifyStoreRequest{})
-	if err != nil {
-		return err
-	}
-	var sum *fixturev1.VerifySummary
-	for {
-		step, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if a.json {
-			if err := printJSON(a.stdout, step); err != nil {
-				return err
-			}
-		}
-		if d := step.GetDamage(); d != nil && !a.json {
-			fmt.Fprintln(a.stdout, newPaint(a.stdout).red("damaged: ")+d.GetMessage())
-		}
-		sum = step.GetSummary()
-	}
-	if sum == nil {
-		return &exit{exitUndecided, errors.New("the check ended without a summary")}
-	}
-	damaged += int(sum.GetDamaged())
-	if !a.json {
-		fmt.Fprintf(a.stdout, "%d sets, %d versions, %d fixtures, %d decisions, %d waivers, %d log entries read; %d damaged\n", sum.GetSets(), sum.GetVersions(), sum.GetFixtures(), sum.GetDecisions(), sum.GetWaivers(), sum.GetLogEntries(), damaged)
-	}
-	if damaged > 0 {
-		return &exit{exitInvalid, fmt.Errorf("the store is damaged in %d places", damaged)}
-	}
-	return nil
 }
 
 // storePath gives the store's file for messages.

@@ -4,25 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
 
-	shellquote "github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
-	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
-	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
-
 	"github.com/retrial-dev/retrial/clients/cli/setdir"
 	"github.com/retrial-dev/retrial/clients/retrial"
-	"github.com/retrial-dev/retrial/replayer/fixture"
+	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
+	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/server"
 )
@@ -109,10 +101,10 @@ admit: run- and letters.
 	fl.StringArrayVar(&f.baselineParams, "baseline-param", nil, "a parameter of the baseline, NAME=VALUE (repeatable)")
 	fl.StringArrayVar(&f.candidateParams, "candidate-param", nil, "a parameter of the candidate, NAME=VALUE (repeatable)")
 	fl.StringVar(&f.policy, "policy", "", "rule by this policy: full, allowlist, or bounded:CLASS=N,… (default: the set's own)")
-	fl.StringVar(&f.release, "release", "", "the release that is tried: any string, such as a commit; `retrial gate status` answers for it")
+	fl.StringVar(&f.release, "release", "", "the release that is tried: any string, such as a commit; the command gate status answers for it")
 	fl.StringVar(&f.artifact, "artifact", "", "what is released: a file, or its digest as sha256:…; an attestation is about it")
 	fl.StringVar(&f.key, "idempotency-key", "", "with --server: a key of your own for this run; the same key again shows the same run instead of a second one")
-	fl.BoolVar(&f.detach, "detach", false, "with --server: let the run go on if this process goes away; `retrial replays watch` finds it again")
+	fl.BoolVar(&f.detach, "detach", false, "with --server: let the run go on if this process goes away; the command replays watch finds it again")
 	fl.StringVar(&f.filter, "fixtures", "", "try only the fixtures whose ids match this glob; no evidence for a release")
 	sandboxFlags(cmd, &f.sandbox, &f.read)
 	fl.StringVar(&f.author, "author", "", "who commits the set to the store in this process (default: $RETRIAL_AUTHOR, or the user's name)")
@@ -224,145 +216,6 @@ func (f runFlags) request() (*replayv1.ReplayRequest, error) {
 		req.Policy = server.PolicyToProto(p)
 	}
 	return req, nil
-}
-
-// Names of the two checkers in the registry of the server in this process.
-const (
-	baselineName  = "baseline"
-	candidateName = "candidate"
-)
-
-// checkersOf sets both checkers of a request. It gives the configuration of those that this process starts or dials.
-func (a *app) checkersOf(dir string, c setdir.Config, f runFlags, req *replayv1.ReplayRequest) (map[string]server.CheckerConfig, error) {
-	own := map[string]server.CheckerConfig{}
-	for _, side := range []struct {
-		name, flag string
-		given      bool
-		params     []string
-		config     setdir.CheckerConfig
-		ref        **replayv1.CheckerRef
-	}{
-		{baselineName, f.baseline, f.baselineGiven, f.baselineParams, c.Baseline, &req.Baseline},
-		{candidateName, f.candidate, f.candidateGiven, f.candidateParams, c.Candidate, &req.Candidate},
-	} {
-		config, at := side.config, dir
-		if side.given {
-			given, err := a.parseChecker(side.flag)
-			if err != nil {
-				return nil, fmt.Errorf("--%s: %w", side.name, err)
-			}
-			given.Parameters = config.Parameters
-			config, at = given, "."
-		}
-		if f.sandbox != "" {
-			config.Sandbox = f.sandbox
-		}
-		for _, path := range f.read {
-			abs, err := filepath.Abs(path)
-			if err != nil {
-				return nil, fmt.Errorf("--read: %w", err)
-			}
-			config.Read = append(config.Read, abs)
-		}
-		params, err := config.ParameterValues()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", side.name, err)
-		}
-		if err := addParams(params, side.params); err != nil {
-			return nil, fmt.Errorf("--%s-param: %w", side.name, err)
-		}
-		*side.ref = &replayv1.CheckerRef{Parameters: params}
-		if err := a.refer(*side.ref, side.name, config, at, f.key, own); err != nil {
-			return nil, err
-		}
-	}
-	if a.server != "" && f.detach && len(own) > 0 {
-		return nil, errors.New("--detach lets the run go on without this process, and a checker that is a command of this process ends with it: name one of the server's")
-	}
-	return own, nil
-}
-
-// refer points a reference at a checker: at the server's own, or at one of this process.
-func (a *app) refer(ref *replayv1.CheckerRef, name string, c setdir.CheckerConfig, dir, key string, own map[string]server.CheckerConfig) error {
-	switch {
-	case c.Name != "" && a.server == "":
-		return fmt.Errorf("%s: %q is the name of a registered checker, and without --server there is no registry", name, c.Name)
-	case c.Name != "":
-		ref.Checker = &replayv1.CheckerRef_Name{Name: c.Name}
-	case c.Address != "":
-		ref.Checker = &replayv1.CheckerRef_Address{Address: c.Address}
-	case len(c.Command) == 0:
-		return fmt.Errorf("no %s: give one in %s or with --%s", name, setdir.ConfigFile, name)
-	default:
-		if a.server != "" {
-			name = lentName(key, name) // a server starts no command of a caller: it runs here
-		}
-		own[name] = server.CheckerConfig{Command: c.Command, Env: c.Env, Dir: dir, Sandbox: c.Sandbox, Read: c.Read}
-		ref.Checker = &replayv1.CheckerRef_Name{Name: name}
-	}
-	return nil
-}
-
-var addressForm = regexp.MustCompile(`^(unix|dns|ipv4|ipv6|passthrough):\S+$|^[^\s/:]+:[0-9]+$|^\[[0-9a-fA-F:]+\]:[0-9]+$`)
-
-// parseChecker reads the value of --baseline or --candidate. With a server, a single word without a slash is a name of its
-// registry; anything else that is no address is a command.
-func (a *app) parseChecker(s string) (setdir.CheckerConfig, error) {
-	switch {
-	case strings.TrimSpace(s) == "":
-		return setdir.CheckerConfig{}, errors.New("it is empty")
-	case addressForm.MatchString(s):
-		return setdir.CheckerConfig{Address: s}, nil
-	case a.server != "" && !strings.ContainsFunc(s, func(r rune) bool { return r == '/' || unicode.IsSpace(r) }):
-		return setdir.CheckerConfig{Name: s}, nil
-	}
-	argv, err := shellquote.Split(s)
-	if err != nil {
-		return setdir.CheckerConfig{}, fmt.Errorf("%q: %w", s, err)
-	}
-	return setdir.CheckerConfig{Command: argv}, nil
-}
-
-// addParams adds NAME=VALUE pairs. A value that is no JSON is a string.
-func addParams(to map[string]string, pairs []string) error {
-	for _, pair := range pairs {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok || name == "" {
-			return fmt.Errorf("%q is not NAME=VALUE", pair)
-		}
-		if _, err := fixture.Canonicalize(nil, []byte(value)); err != nil {
-			value = string(fixture.AppendString(nil, strings.ToValidUTF8(value, "\uFFFD")))
-		}
-		to[name] = value
-	}
-	return nil
-}
-
-// publish makes sure that the service has the directory's set, and gives its version. The server in this process is given
-// it; another server must have been given it by `retrial fixtures push`, so that nothing changes there by the way.
-func (a *app) publish(ctx context.Context, conn *connection, set *setdir.Set, f runFlags) (*fixturev1.Version, error) {
-	newest, err := findNewest(ctx, conn, set.Config.Set)
-	if err != nil {
-		return nil, err
-	}
-	if newest != nil && same(newest, set) {
-		return newest, nil
-	}
-	if a.server != "" {
-		return nil, &exit{exitInvalid, fmt.Errorf("the newest version of %q on the server is not what stands in %s: run `retrial fixtures push %s --server %s` first", set.Config.Set, set.Dir, set.Dir, a.server)}
-	}
-	author, err := authorOf(f.author)
-	if err != nil {
-		return nil, err
-	}
-	v, err := push(ctx, conn, set, newest, pushOptions{author: author, reason: "retrial run", progress: a.progress()})
-	if err != nil {
-		if s := statusIn(err); newest != nil && s != nil && slices.Contains([]codes.Code{codes.FailedPrecondition, codes.InvalidArgument, codes.Aborted}, s.Code()) {
-			return nil, &exit{exitInvalid, fmt.Errorf("%s differs from version %d of %q in %s, and cannot be committed by a run: %s\nIf the change is meant, commit it with its reasons: `retrial fixtures push %s --help`", set.Dir, newest.GetNumber(), set.Config.Set, a.store, s.Message(), set.Dir)}
-		}
-		return nil, err
-	}
-	return v, nil
 }
 
 // replay runs a replay and prints it.

@@ -130,7 +130,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}{
 		"empty":          {nil, "expected PEM"},
 		"no PEM":         {block.Bytes, "expected PEM"},
-		"public":         {key.PublicPEM(), `expected a PEM block of type "PRIVATE KEY", found "PUBLIC KEY"`},
+		"public":         {identity.MarshalPublicPEM(key.Public()), `expected a PEM block of type "PRIVATE KEY", found "PUBLIC KEY"`},
 		"encrypted":      {encode("ENCRYPTED PRIVATE KEY", block.Bytes), "is encrypted"},
 		"another kind":   {encode("PRIVATE KEY", der), "expected an Ed25519 key"},
 		"cut":            {encode("PRIVATE KEY", block.Bytes[:len(block.Bytes)-1]), "no private key in PKCS#8 form"},

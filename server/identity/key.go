@@ -35,10 +35,7 @@ func (k *Key) ID() string { return KeyID(k.Public()) }
 // signed, as the pre-authentication encoding of DSSE and a checkpoint's origin do: one key signs both.
 func (k *Key) Sign(message []byte) []byte { return ed25519.Sign(k.private, message) }
 
-// PublicPEM gives the public key as PEM around PKIX: what `openssl pkey -pubout` prints.
-func (k *Key) PublicPEM() []byte { return MarshalPublicPEM(k.Public()) }
-
-// MarshalPublicPEM is the inverse of ParsePublicPEM.
+// MarshalPublicPEM gives a public key as PEM around PKIX: what `openssl pkey -pubout` prints. It is the inverse of ParsePublicPEM.
 func MarshalPublicPEM(public ed25519.PublicKey) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: publicBlock, Bytes: pkix(public)})
 }

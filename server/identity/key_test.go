@@ -70,7 +70,7 @@ func TestOriginsAreNames(t *testing.T) {
 
 func TestPublicPEM(t *testing.T) {
 	path, key := created(t)
-	public, err := identity.ParsePublicPEM(key.PublicPEM())
+	public, err := identity.ParsePublicPEM(identity.MarshalPublicPEM(key.Public()))
 	if err != nil || !public.Equal(key.Public()) || identity.KeyID(public) != key.ID() {
 		t.Errorf("got %v, %v", public, err)
 	}
@@ -78,7 +78,7 @@ func TestPublicPEM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range [][]byte{private, nil, append(key.PublicPEM(), key.PublicPEM()...)} {
+	for _, b := range [][]byte{private, nil, append(identity.MarshalPublicPEM(key.Public()), identity.MarshalPublicPEM(key.Public())...)} {
 		if _, err := identity.ParsePublicPEM(b); fixture.CodeOf(err) != fixture.CodeInvalid {
 			t.Errorf("got %v", err)
 		}
@@ -112,10 +112,10 @@ func TestOpenSSL(t *testing.T) {
 		t.Skip("openssl is not installed: that it reads our keys is not tried")
 	}
 	path, key := created(t)
-	if public := openssl(t, nil, "pkey", "-in", path, "-pubout"); !bytes.Equal(public, key.PublicPEM()) {
-		t.Errorf("openssl says\n%s, we say\n%s", public, key.PublicPEM())
+	if public := openssl(t, nil, "pkey", "-in", path, "-pubout"); !bytes.Equal(public, identity.MarshalPublicPEM(key.Public())) {
+		t.Errorf("openssl says\n%s, we say\n%s", public, identity.MarshalPublicPEM(key.Public()))
 	}
-	der := openssl(t, key.PublicPEM(), "pkey", "-pubin", "-outform", "DER")
+	der := openssl(t, identity.MarshalPublicPEM(key.Public()), "pkey", "-pubin", "-outform", "DER")
 	sum := openssl(t, der, "dgst", "-sha256", "-r")
 	if want := strings.TrimPrefix(key.ID(), "sha256:"); !strings.HasPrefix(string(sum), want) || len(want) != hex.EncodedLen(32) {
 		t.Errorf("openssl says %s, we say %s", sum, want)
