@@ -31,7 +31,7 @@ import (
 func TestCampaignCancels(t *testing.T) {
 	c := campaign.Begin(t, 1000, 50)
 	h := newSocketHouse(t, func(c *server.Config) {
-		c.Checkers["launched"] = server.CheckerConfig{Command: []string{os.Args[0], "faulty", "right", filepath.Join(t.TempDir(), "pids")}}
+		c.Checkers["launched"] = server.CheckerConfig{Sandbox: "off", Command: []string{os.Args[0], "faulty", "right", filepath.Join(t.TempDir(), "pids")}}
 		c.Limits.Replays, c.Limits.MessageBytes = 32, 4<<20
 	})
 	x := &canceller{t: t, h: h, seen: map[string]int{}}

@@ -32,12 +32,12 @@ func testLentCheckerIsGone(t *testing.T, program string) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newSignalBench(t, program)
-			b.write(t, "retrial.yaml", fmt.Appendf(nil, "limits: {stop_timeout: 100ms}\nattach_allow: [\"run-*\"]\ncheckers:\n  right: {command: [%s]}\n", strings.Join(b.checker("right"), ", ")))
+			b.write(t, "retrial.yaml", fmt.Appendf(nil, "limits: {stop_timeout: 100ms}\nattach_allow: [\"run-*\"]\ncheckers:\n  right: {command: [%s], sandbox: network}\n", strings.Join(b.checker("right"), ", ")))
 			s := b.serve(t, "--config", "retrial.yaml")
 			if r, status := b.output(t, "fixtures", "push", "set", "--reason", "first", "--server", s.address); status != 0 {
 				t.Fatalf("push ends in %d: %s", status, r.stderr.String())
 			}
-			r := b.command("run", "--server", s.address, "--set", "signals", "--release", signalRelease, "--baseline", "right", "--candidate", strings.Join(b.checker(c.mode), " "))
+			r := b.command("run", "--server", s.address, "--set", "signals", "--sandbox", "network", "--release", signalRelease, "--baseline", "right", "--candidate", strings.Join(b.checker(c.mode), " "))
 			if err := r.Start(); err != nil {
 				t.Fatal(err)
 			}

@@ -113,7 +113,7 @@ func newSignalBench(t *testing.T, program string) *signalBench {
 			t.Error(err)
 		}
 	})
-	b.write(t, "set/retrial.yaml", fmt.Appendf(nil, "set: signals\nschema: 1\nverdicts: [keep, drop]\npermissive: keep\nbaseline: {command: [%s]}\n",
+	b.write(t, "set/retrial.yaml", fmt.Appendf(nil, "set: signals\nschema: 1\nverdicts: [keep, drop]\npermissive: keep\nbaseline: {command: [%s], sandbox: network}\n",
 		strings.Join(b.checker("right"), ", ")))
 	var fixtures bytes.Buffer
 	for n := range 300 {
@@ -258,7 +258,7 @@ func testSignalToRun(t *testing.T, program string) {
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			b := newSignalBench(t, program)
-			r := b.command("run", "set", "--store", b.store, "--release", signalRelease, "--candidate", strings.Join(b.checker(s.mode), " "))
+			r := b.command("run", "set", "--sandbox", "network", "--store", b.store, "--release", signalRelease, "--candidate", strings.Join(b.checker(s.mode), " "))
 			if err := r.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -288,7 +288,7 @@ func testSignalToRun(t *testing.T, program string) {
 // R29: where the program itself is killed, its checkers end with it, and the run reads as cut.
 func testKilledRun(t *testing.T, program string) {
 	b := newSignalBench(t, program)
-	r := b.command("run", "set", "--store", b.store, "--release", signalRelease, "--candidate", strings.Join(b.checker("hangs"), " "))
+	r := b.command("run", "set", "--sandbox", "network", "--store", b.store, "--release", signalRelease, "--candidate", strings.Join(b.checker("hangs"), " "))
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func testKilledRun(t *testing.T, program string) {
 // checker behind.
 func testSignalToServe(t *testing.T, program string) {
 	b := newSignalBench(t, program)
-	b.write(t, "retrial.yaml", fmt.Appendf(nil, "limits: {stop_timeout: 100ms}\ncheckers:\n  right: {command: [%s]}\n  hangs: {command: [%s]}\n",
+	b.write(t, "retrial.yaml", fmt.Appendf(nil, "limits: {stop_timeout: 100ms}\ncheckers:\n  right: {command: [%s], sandbox: network}\n  hangs: {command: [%s], sandbox: network}\n",
 		strings.Join(b.checker("right"), ", "), strings.Join(b.checker("hangs"), ", ")))
 	s := b.serve(t, "--config", "retrial.yaml")
 	if r, status := b.output(t, "fixtures", "push", "set", "--reason", "first", "--server", s.address); status != 0 {
