@@ -1,4 +1,4 @@
-"""Makes the fixtures: every version and specifier that packaging's own tests hold against each other, decided by the version installed here.
+"""Makes the fixtures: the versions and specifiers that packaging's own tests try together, decided by the release installed here.
 
     python generate.py packaging-21.3.tar.gz packaging-26.4.tar.gz > fixtures/specifiers.jsonl
 
@@ -45,10 +45,12 @@ def argument_names(node: ast.expr) -> list[str]:
 
 
 def is_text(node: ast.expr) -> bool:
+    """Leaves out what is computed: a version of f"1.{n}" is none that can be read here."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def test_file(archive: Path) -> str:
+    """Reads the one file, without unpacking the archive."""
     name = archive.name.removesuffix(".tar.gz")
     with tarfile.open(archive) as tar:
         member = tar.extractfile(f"{name}/tests/test_specifiers.py")
@@ -58,7 +60,8 @@ def test_file(archive: Path) -> str:
 
 
 def main(archives: list[Path]) -> None:
-    rows = {}
+    """Prints a fixture for each pair, in the order of specifier and version."""
+    rows: dict[tuple[str, str], tuple[str, int]] = {}
     for archive in archives:
         release = archive.name.removesuffix(".tar.gz")
         for given, wanted, line in pairs(test_file(archive)):
@@ -80,7 +83,7 @@ def main(archives: list[Path]) -> None:
                 "recorded_by": f"packaging {version('packaging')}",
             },
         }
-        print(json.dumps(row))
+        sys.stdout.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,10 @@ module github.com/retrial-dev/retrial/examples/cedar/cedar-1.2.1
 
 go 1.26.8
 
-require (
-	github.com/cedar-policy/cedar-go v1.2.1
-	github.com/retrial-dev/retrial/examples/cedar/checker v0.0.0
-)
+require github.com/retrial-dev/retrial/examples/cedar/checker v0.0.0
 
 require (
+	github.com/cedar-policy/cedar-go v1.2.1 // indirect
 	github.com/fatih/color v1.13.0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/hashicorp/go-hclog v1.6.3 // indirect

@@ -35,24 +35,18 @@ const (
 	ContextUnread  = "context_parse"
 )
 
-// Authorize asks one version of cedar-go. The function has another name in each.
-type Authorize func(*cedar.PolicySet, cedar.EntityMap, cedar.Request) (cedar.Decision, cedar.Diagnostic)
-
 // Checker answers for one version of cedar-go. Safe for concurrent use.
-type Checker struct {
-	version   string
-	authorize Authorize
-}
+type Checker struct{ version string }
 
 // New says that it is of the version of cedar-go that the program was linked with; a program that does not know is refused,
 // since two versions under one name could not be told apart.
-func New(authorize Authorize) (*Checker, error) {
+func New() (*Checker, error) {
 	const module = "github.com/cedar-policy/cedar-go"
 	info, _ := debug.ReadBuildInfo()
 	if info != nil {
 		for _, m := range info.Deps {
 			if m.Path == module {
-				return &Checker{strings.TrimPrefix(m.Version, "v"), authorize}, nil
+				return &Checker{strings.TrimPrefix(m.Version, "v")}, nil
 			}
 		}
 	}
@@ -60,8 +54,8 @@ func New(authorize Authorize) (*Checker, error) {
 }
 
 // Serve serves cedar-go to Retrial, and gives the exit status for main.
-func Serve(authorize Authorize) int {
-	c, err := New(authorize)
+func Serve() int {
+	c, err := New()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -81,24 +75,39 @@ func (c *Checker) Check(_ context.Context, k *retrial.Case) (retrial.Outcome, er
 	if err != nil {
 		return retrial.Outcome{}, err
 	}
-	policies, err := cedar.NewPolicySetFromBytes("policies.cedar", []byte(r.policies))
-	if err != nil {
-		return retrial.Outcome{Verdict: Error, ReasonCode: PoliciesUnread}, nil
+	q, unread := parse(r)
+	if unread != "" {
+		return retrial.Outcome{Verdict: Error, ReasonCode: unread}, nil
 	}
-	var entities cedar.EntityMap
-	if json.Unmarshal(r.entities, &entities) != nil {
-		return retrial.Outcome{Verdict: Error, ReasonCode: EntitiesUnread}, nil
-	}
-	request := cedar.Request{Principal: r.principal, Action: r.action, Resource: r.resource}
-	if json.Unmarshal(r.context, &request.Context) != nil {
-		return retrial.Outcome{Verdict: Error, ReasonCode: ContextUnread}, nil
-	}
-	decision, diagnostic := c.authorize(policies, entities, request)
+	decision, diagnostic := cedar.Authorize(q.policies, q.entities, q.Request)
 	verdict := Deny
 	if decision == cedar.Allow {
 		verdict = Allow
 	}
 	return retrial.Outcome{Verdict: verdict, ReasonCode: reason(diagnostic)}, nil
+}
+
+// question is what the library made of a request.
+type question struct {
+	policies *cedar.PolicySet
+	entities cedar.EntityMap
+	cedar.Request
+}
+
+// parse gives the reason code of an Error where the library cannot read the request, otherwise none.
+func parse(r request) (q question, unread string) {
+	var err error
+	if q.policies, err = cedar.NewPolicySetFromBytes("policies.cedar", []byte(r.policies)); err != nil {
+		return q, PoliciesUnread
+	}
+	if json.Unmarshal(r.entities, &q.entities) != nil {
+		return q, EntitiesUnread
+	}
+	q.Request = cedar.Request{Principal: r.principal, Action: r.action, Resource: r.resource}
+	if json.Unmarshal(r.context, &q.Context) != nil {
+		return q, ContextUnread
+	}
+	return q, ""
 }
 
 // reason sorts: policies are kept in a map, and the diagnostic lists them as they came out of it.

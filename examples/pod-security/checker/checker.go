@@ -53,16 +53,25 @@ func New(newEvaluator NewEvaluator) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Checker{version: version}
+	checks, err := alone(newEvaluator)
+	if err != nil {
+		return nil, err
+	}
+	return &Checker{version, checks}, nil
+}
+
+// alone gives an evaluator for each check, in the order of their ids.
+func alone(newEvaluator NewEvaluator) ([]check, error) {
+	var checks []check
 	for _, p := range policy.DefaultChecks() {
 		evaluator, err := newEvaluator([]policy.Check{p})
 		if err != nil {
 			return nil, fmt.Errorf("evaluator of %s: %w", p.ID, err)
 		}
-		c.checks = append(c.checks, check{strings.ToLower(string(p.ID)), evaluator})
+		checks = append(checks, check{strings.ToLower(string(p.ID)), evaluator})
 	}
-	slices.SortFunc(c.checks, func(a, b check) int { return strings.Compare(a.id, b.id) })
-	return c, nil
+	slices.SortFunc(checks, func(a, b check) int { return strings.Compare(a.id, b.id) })
+	return checks, nil
 }
 
 func linked(module string) (string, error) {

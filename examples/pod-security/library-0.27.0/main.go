@@ -9,8 +9,4 @@ import (
 	"github.com/retrial-dev/retrial/examples/pod-security/checker"
 )
 
-func main() {
-	os.Exit(checker.Serve(func(checks []policy.Check) (policy.Evaluator, error) {
-		return policy.NewEvaluator(checks)
-	}))
-}
+func main() { os.Exit(checker.Serve(policy.NewEvaluator)) }
