@@ -30,8 +30,9 @@ campaign: ## the fault campaigns in their full length, a quarter of an hour
 
 test-python: clients/python/.venv/installed ## ruff, mypy and pytest of the Python SDK, in an environment that is made once
 	cd clients/python && .venv/bin/ruff check -q . && .venv/bin/ruff format -q --check . && .venv/bin/mypy && .venv/bin/pytest
-	cd examples/packaging && ../../clients/python/.venv/bin/ruff check -q --config ../../clients/python/pyproject.toml *.py \
-		&& ../../clients/python/.venv/bin/ruff format -q --check --config ../../clients/python/pyproject.toml *.py && ../../clients/python/.venv/bin/mypy --strict *.py
+	cd clients/python && .venv/bin/ruff check -q --config pyproject.toml ../../examples/packaging/*.py \
+		&& .venv/bin/ruff format -q --check --config pyproject.toml ../../examples/packaging/*.py
+	cd examples/packaging && ../../clients/python/.venv/bin/mypy --strict --cache-dir ../../clients/python/.mypy_cache *.py
 
 clients/python/.venv/installed: clients/python/requirements.lock clients/python/pyproject.toml
 	$(PYTHON) -m venv --clear clients/python/.venv
