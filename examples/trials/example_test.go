@@ -3,6 +3,7 @@
 package trials
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -73,6 +74,25 @@ func (w want) check(t *testing.T, d decision) {
 	}
 	if d.Summary != w.summary {
 		t.Errorf("got %q, want %q", d.Summary, w.summary)
+	}
+}
+
+// The fixtures are what the generator makes of the two lists that the environments have: nothing in them was edited by hand.
+// That of examples/packaging reads archives, which would have to be downloaded.
+func TestToughCookieIsGenerated(t *testing.T) {
+	followReadme(t, "tough-cookie")
+	generator := exec.CommandContext(t.Context(), "node", "baseline/dist/generate.js", "baseline/node_modules/psl", "candidate/node_modules/psl")
+	generator.Dir = filepath.Join("..", "tough-cookie")
+	got, err := generator.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("../tough-cookie/fixtures/suffixes.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the generator makes %d bytes, and not the %d of the fixtures", len(got), len(want))
 	}
 }
 
