@@ -2,10 +2,12 @@
 TOOL := go tool -modfile=tools.mod
 PYTHON ?= python3
 WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
+CEDAR := examples/cedar/checker examples/cedar/cedar-1.2.1 examples/cedar/cedar-1.9.2
+POD_SECURITY := examples/pod-security/checker examples/pod-security/library-0.27.0 examples/pod-security/library-0.37.2
 
 BASE ?= main
 
-.PHONY: build test test-waf test-typescript test-python test-java campaign fuzz lint generate generate-typescript generated generated-typescript generate-python generated-python breaking tidy bench check image
+.PHONY: build test test-waf test-examples test-typescript test-python test-java campaign fuzz lint generate generate-typescript generated generated-typescript generate-python generated-python breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -16,14 +18,21 @@ test: ## the whole suite, with the race detector
 test-waf: ## the WAF example's modules, over all 4,535 cases
 	for m in $(WAF); do go test -C $$m ./... || exit 1; done
 
+test-examples: test-waf ## the examples of other modules and languages, each as its README says; needs Node and Python
+	for m in $(CEDAR) $(POD_SECURITY); do go test -C $$m ./... || exit 1; done
+	go test -C examples/trials -count=1 ./... # what it runs is outside its module, and so no part of the key of a cached result
+
 test-typescript: ## the TypeScript SDK, against the Go binary; needs Node
-	cd clients/typescript && npm ci && npm run lint && npm test
+	cd clients/typescript && npm ci && npm run lint && npm run lint-example && npm test
 
 campaign: ## the fault campaigns in their full length, a quarter of an hour
 	RETRIAL_CAMPAIGN=full go test -count=1 -p 1 -timeout 45m -run TestCampaign -v ./fixturestore ./server ./clients/cli
 
 test-python: clients/python/.venv/installed ## ruff, mypy and pytest of the Python SDK, in an environment that is made once
 	cd clients/python && .venv/bin/ruff check -q . && .venv/bin/ruff format -q --check . && .venv/bin/mypy && .venv/bin/pytest
+	cd clients/python && .venv/bin/ruff check -q --config pyproject.toml ../../examples/packaging/*.py \
+		&& .venv/bin/ruff format -q --check --config pyproject.toml ../../examples/packaging/*.py
+	cd examples/packaging && ../../clients/python/.venv/bin/mypy --strict --cache-dir ../../clients/python/.mypy_cache *.py
 
 clients/python/.venv/installed: clients/python/requirements.lock clients/python/pyproject.toml
 	$(PYTHON) -m venv --clear clients/python/.venv
@@ -83,7 +92,7 @@ breaking: ## fails if the contract breaks what BASE promised
 
 tidy: ## fails if a go.mod is not tidy
 	go mod tidy -diff
-	for m in $(WAF); do (cd $$m && go mod tidy -diff) || exit 1; done
+	for m in $(WAF) $(CEDAR) $(POD_SECURITY) examples/trials; do (cd $$m && go mod tidy -diff) || exit 1; done
 
 bench: ## the ratios of ARCHITECTURE.md, side by side in one run
 	go run ./clients/bench

@@ -1,0 +1,10 @@
+// Command cedar-1.2.1 is the checker cedar over version 1.2.1 of cedar-go: its go.mod says which.
+package main
+
+import (
+	"os"
+
+	"github.com/retrial-dev/retrial/examples/cedar/checker"
+)
+
+func main() { os.Exit(checker.Serve()) }

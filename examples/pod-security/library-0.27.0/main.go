@@ -1,0 +1,12 @@
+// Command library-0.27.0 is the checker pod-security over version 0.27.0 of k8s.io/pod-security-admission.
+package main
+
+import (
+	"os"
+
+	"k8s.io/pod-security-admission/policy"
+
+	"github.com/retrial-dev/retrial/examples/pod-security/checker"
+)
+
+func main() { os.Exit(checker.Serve(policy.NewEvaluator)) }

@@ -1,0 +1,3 @@
+module github.com/retrial-dev/retrial/examples/trials
+
+go 1.26.8
