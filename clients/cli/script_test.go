@@ -141,6 +141,7 @@ var scrubbed = []struct {
 	{regexp.MustCompile(`\br-[a-z2-7]{16}\b`), "r-ID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`(?m) build \S+$`), ""},
+	{regexp.MustCompile(`(?m)^(sandbox    )(strict|network \(.*\)|off \(.*\))$`), "${1}LEVEL"}, // as the platform has it
 }
 
 // scrub FILE: writes the last standard output to a file, without what is another in every run.
