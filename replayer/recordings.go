@@ -10,7 +10,7 @@ import (
 // maxStale bounds the stale recordings that are named.
 const maxStale = 10_000
 
-// staleRecordings finds fixtures that rest on a recording over its age, or on one that is said to come from the future.
+// staleRecordings finds fixtures that rest on a recording which is stale, or is not what was recorded.
 type staleRecordings struct {
 	now  time.Time
 	list []gate.Finding
@@ -18,16 +18,12 @@ type staleRecordings struct {
 }
 
 func (s *staleRecordings) look(c Case) {
-	for _, rec := range c.Recordings {
-		f := finding(gate.RecordingStale, "", c)
-		switch {
-		case rec.RecordedAt.After(s.now):
-			f.Message = fmt.Sprintf("the recording of %q says that it was made at %s, which is in the future; owner %s", rec.Call, rec.RecordedAt.Format(time.RFC3339), rec.Owner)
-		case !rec.ExpiresAt.IsZero() && gate.Expired(rec.ExpiresAt, s.now):
-			f.Message = fmt.Sprintf("the recording of %q went stale at %s; owner %s", rec.Call, rec.ExpiresAt.Format(time.RFC3339), rec.Owner)
-		default:
-			continue
-		}
+	if c.Recordings == nil {
+		return
+	}
+	for _, p := range c.Recordings(s.now) {
+		f := finding(p.Code, "", c)
+		f.Message = p.Message
 		if len(s.list) == maxStale {
 			s.more++
 			continue
@@ -38,7 +34,7 @@ func (s *staleRecordings) look(c Case) {
 
 func (s *staleRecordings) findings() []gate.Finding {
 	if s.more > 0 {
-		return append(s.list, gate.Finding{Code: gate.RecordingStale, Message: fmt.Sprintf("and %d more recordings are stale", s.more)})
+		return append(s.list, gate.Finding{Code: gate.RecordingStale, Message: fmt.Sprintf("and %d more recordings are stale or not what was recorded", s.more)})
 	}
 	return s.list
 }

@@ -602,18 +602,26 @@ func TestR35Suspicions(t *testing.T) {
 func TestStaleRecordingBlocks(t *testing.T) {
 	s := newSet(t, 10, nil)
 	tr := trial(s, honest("old"), honest("new"))
-	s.cases[3].Recordings = []replayer.Recording{{Call: "classify", Owner: "ada", RecordedAt: tr.Now.Add(-time.Hour), ExpiresAt: tr.Now}}
+	expires := tr.Now
+	s.cases[3].Recordings = func(now time.Time) []replayer.Problem {
+		if !fixture.Expired(expires, now) {
+			return nil
+		}
+		return []replayer.Problem{{Code: gate.RecordingStale, Message: "old"}}
+	}
 	r, e := run(t, tr)
 	wantRuling(t, r, gate.Block, gate.RecordingStale)
 	if got := e.subjects(gate.RecordingStale); !slices.Equal(got, []string{"f-00003"}) {
 		t.Errorf("got %v", got)
 	}
-	s.cases[3].Recordings[0].ExpiresAt = tr.Now.Add(1)
+	expires = tr.Now.Add(1)
 	r, _ = run(t, tr)
 	wantRuling(t, r, gate.Pass)
-	s.cases[3].Recordings[0].RecordedAt = tr.Now.Add(1) // in the future (S2)
+	s.cases[3].Recordings = func(time.Time) []replayer.Problem {
+		return []replayer.Problem{{Code: gate.RecordingChanged, Message: "edited"}}
+	}
 	r, _ = run(t, tr)
-	wantRuling(t, r, gate.Block, gate.RecordingStale)
+	wantRuling(t, r, gate.Block, gate.RecordingChanged)
 }
 
 // R4: neither the machine's clock nor the seed of the probe changes a ruling or a finding. Answers may come in any order

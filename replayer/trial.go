@@ -25,16 +25,16 @@ type Case struct {
 	StubDigest *fixture.Digest
 	// Stubs are sorted by call.
 	Stubs []Stub
-	// Recordings say where the stubs that were recorded come from.
-	Recordings []Recording
+	// Recordings gives what is wrong at an instant with the recordings that the stubs come from; nil where none was recorded.
+	Recordings func(now time.Time) []Problem
 }
 
-// Recording is the origin of a stub's value.
-type Recording struct {
-	Call, Owner string
-	RecordedAt  time.Time
-	// ExpiresAt is the instant from which on it is stale; zero if it never is.
-	ExpiresAt time.Time
+// Problem is something that is wrong with a recording.
+type Problem struct {
+	// Code is gate.RecordingStale or gate.RecordingChanged.
+	Code gate.Code
+	// Message says what, of which call, and what is to be done.
+	Message string
 }
 
 // Trial says what is tried against what.

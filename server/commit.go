@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -172,6 +173,11 @@ func decode(e *fixturev1.CommitEntry) (f *fixture.Fixture, joined []byte, err er
 	for i, doc := range e.GetStubs() {
 		if stubs[i], err = stub.Decode(doc); err != nil {
 			return nil, nil, fmt.Errorf("stub of fixture %q: %w", f.ID, err)
+		}
+		for _, p := range stubs[i].Problems(time.Time{}) { // what is only stale is the gate's to say, at the instant of a run
+			if !p.Kind.Dated() {
+				return nil, nil, fixture.NewError(fixture.CodeInvalid, "commit recording", fmt.Sprintf("%.120q", p.Subject), errors.New(p.Message))
+			}
 		}
 	}
 	joined, err = stub.Join(f.ID, stubs)

@@ -1,11 +1,29 @@
 package server
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/retrial-dev/retrial/fixturestore"
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/stub"
 )
+
+// problems gives what is wrong with the recordings of a fixture's stubs at an instant.
+func problems(stubs []*stub.Stub, now time.Time) (out []replayer.Problem) {
+	for _, s := range stubs {
+		for _, p := range s.Problems(now) {
+			code := gate.RecordingChanged
+			if p.Kind.Dated() {
+				code = gate.RecordingStale
+			}
+			out = append(out, replayer.Problem{Code: code, Message: fmt.Sprintf("the recording of %q: %s", s.Call, p)})
+		}
+	}
+	return out
+}
 
 // source is a stored version as the replayer reads it.
 type source struct{ blocks *fixturestore.Blocks }
@@ -26,9 +44,8 @@ func (s *source) Block(i int, fn func(replayer.Case) error) error {
 		}
 		for _, s := range stubs {
 			c.Stubs = append(c.Stubs, replayer.Stub{Call: s.Call, Value: s.Value})
-			if r := s.Recording; r != nil {
-				at, _ := r.ExpiresAt() // zero where it never expires
-				c.Recordings = append(c.Recordings, replayer.Recording{Call: s.Call, Owner: r.Owner, RecordedAt: r.RecordedAt, ExpiresAt: at})
+			if s.Recording != nil {
+				c.Recordings = func(now time.Time) []replayer.Problem { return problems(stubs, now) }
 			}
 		}
 		return fn(c)

@@ -119,7 +119,7 @@ func (s *standing) age(p gate.Policy) {
 	}
 	end := s.out.GetDecision().GetDecidedAt().AsTime().Add(p.EvidenceMaxAge)
 	s.out.EvidenceExpiresAt = timestamp(end)
-	if gate.Expired(end, s.at) {
+	if fixture.Expired(end, s.at) {
 		s.unknown("EVIDENCE_EXPIRED", "the newest pass counted until %s: the policy lets evidence be %s old", end.UTC().Format(time.RFC3339), p.EvidenceMaxAge)
 		return
 	}
@@ -141,7 +141,7 @@ func (s *standing) waive() error {
 	}
 	d := s.out.GetDecision()
 	for _, w := range all {
-		if w.Version != d.GetVersion() || w.GrantedAt.After(s.at) || gate.Expired(w.ExpiresAt, s.at) || !w.RevokedAt.IsZero() && gate.Expired(w.RevokedAt, s.at) {
+		if w.Version != d.GetVersion() || w.GrantedAt.After(s.at) || fixture.Expired(w.ExpiresAt, s.at) || !w.RevokedAt.IsZero() && fixture.Expired(w.RevokedAt, s.at) {
 			continue
 		}
 		if err := s.g.store.CheckWaiverLogged(w); err != nil {

@@ -81,7 +81,7 @@ func checkWaiver(req *gatev1.GrantWaiverRequest, now time.Time) error {
 	switch {
 	case until == nil || until.CheckValid() != nil:
 		errs = append(errs, invalid("expires_at", errors.New("missing: a waiver ends")))
-	case gate.Expired(until.AsTime(), now):
+	case fixture.Expired(until.AsTime(), now):
 		errs = append(errs, invalid("expires_at", errors.New("it is past")))
 	case until.AsTime().Sub(now) > maxWaiver:
 		errs = append(errs, invalid("expires_at", errors.New("a waiver ends within 30 days")))

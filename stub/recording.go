@@ -5,46 +5,200 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
+// Recording is a value's origin (S1).
+type Recording struct {
+	// ID names it among those of its set; empty for one that is named by its fixture and call.
+	ID string
+	// Model is the model that gave the value.
+	Model string
+	// Prompt is what the model was asked, as its file has it; nil where it was not kept.
+	Prompt []byte
+	// PromptSHA256 is the digest of the prompt, as 64 hexadecimal digits in lower case.
+	PromptSHA256 string
+	// BodySHA256 is the digest of the value in canonical form, in the same form; empty where it was not kept.
+	BodySHA256 string
+	// RecordedAt is when the model gave the value, VerifiedAt when it last gave the same again; zero if it never did (S7).
+	RecordedAt, VerifiedAt time.Time
+	// MaxAgeDays is how many days it may stand in for the model, from the later of the two; 0 for ever.
+	MaxAgeDays int
+	// Owner answers for it.
+	Owner string
+	// Compare says what is drift when it is recorded anew.
+	Compare Compare
+}
+
+// How the answers of a model are compared (S11).
+const (
+	// Equal: as JSON values, to the letter.
+	Equal = "equal"
+	// Schema: an answer that keeps the schema is as good as any other.
+	Schema = "schema"
+	// Rubric: the fields that are named are equal, the others vary freely.
+	Rubric = "rubric"
+)
+
+// Compare says when two answers are the same for a set's purposes.
+type Compare struct {
+	// Kind is Equal, Schema or Rubric; empty for Equal.
+	Kind string
+	// Schema is a JSON Schema, for Schema.
+	Schema []byte
+	// Fields are paths such as "verdict" or "scores.total", for Rubric.
+	Fields []string
+}
+
+// ExpiresAt is the first instant at which the recording is over its age (S3); ok is false if it never is.
+func (r *Recording) ExpiresAt() (at time.Time, ok bool) {
+	if r == nil || r.MaxAgeDays == 0 {
+		return time.Time{}, false
+	}
+	from := r.RecordedAt
+	if r.VerifiedAt.After(from) {
+		from = r.VerifiedAt
+	}
+	return from.Add(time.Duration(r.MaxAgeDays) * 24 * time.Hour), true
+}
+
+// recordingDocument is a recording in a stub's document. What is mandatory has no omitempty.
 type recordingDocument struct {
-	Model        string `json:"model"`
-	PromptSHA256 string `json:"prompt_sha256"`
-	RecordedAt   string `json:"recorded_at"`
-	MaxAgeDays   *int   `json:"max_age_days"`
-	Owner        string `json:"owner"`
+	ID           string           `json:"id,omitempty"`
+	Model        string           `json:"model"`
+	Prompt       *string          `json:"prompt,omitempty"`
+	PromptSHA256 string           `json:"prompt_sha256"`
+	BodySHA256   string           `json:"body_sha256,omitempty"`
+	RecordedAt   string           `json:"recorded_at"`
+	VerifiedAt   string           `json:"verified_at,omitempty"`
+	MaxAgeDays   *int             `json:"max_age_days"`
+	Owner        string           `json:"owner"`
+	Compare      *compareDocument `json:"compare,omitempty"`
+}
+
+type compareDocument struct {
+	Kind   string          `json:"kind"`
+	Schema json.RawMessage `json:"schema,omitempty"`
+	Fields []string        `json:"fields,omitempty"`
 }
 
 // maxAgeDays bounds an age: a hundred years.
 const maxAgeDays = 36_500
 
-// readRecording reads a recording. All its members are mandatory: an age that was forgotten is not one without end.
+// readRecording reads a recording. Its model, prompt_sha256, recorded_at, max_age_days and owner are mandatory: an age that was
+// forgotten is not one without end.
 func readRecording(doc []byte) (*Recording, error) {
-	if err := fixture.OnlyMembers(doc, "model", "prompt_sha256", "recorded_at", "max_age_days", "owner"); err != nil {
+	if err := fixture.OnlyMembers(doc, "id", "model", "prompt", "prompt_sha256", "body_sha256", "recorded_at", "verified_at", "max_age_days", "owner", "compare"); err != nil {
 		return nil, err
 	}
 	var d recordingDocument
 	if err := json.Unmarshal(doc, &d); err != nil {
 		return nil, err
 	}
-	at, err := time.Parse(time.RFC3339, d.RecordedAt)
-	if err != nil {
-		return nil, fmt.Errorf("recorded_at: %.80q is not an instant such as 2026-02-14T09:12:00Z", d.RecordedAt)
+	r := &Recording{ID: d.ID, Model: d.Model, PromptSHA256: d.PromptSHA256, BodySHA256: d.BodySHA256, Owner: d.Owner}
+	var err error
+	if r.RecordedAt, err = instant("recorded_at", d.RecordedAt); err != nil {
+		return nil, err
 	}
-	switch sum, err := hex.DecodeString(d.PromptSHA256); {
+	if d.VerifiedAt != "" {
+		if r.VerifiedAt, err = instant("verified_at", d.VerifiedAt); err != nil {
+			return nil, err
+		}
+	}
+	if d.Prompt != nil {
+		r.Prompt = []byte(*d.Prompt)
+	}
+	switch {
 	case d.Model == "":
 		return nil, errors.New("model: missing")
 	case d.Owner == "":
 		return nil, errors.New("owner: missing")
-	case err != nil || len(sum) != 32:
-		return nil, errors.New("prompt_sha256: expected 64 hexadecimal digits")
+	case !isSHA256(d.PromptSHA256):
+		return nil, errors.New("prompt_sha256: expected 64 hexadecimal digits in lower case")
+	case d.BodySHA256 != "" && !isSHA256(d.BodySHA256):
+		return nil, errors.New("body_sha256: expected 64 hexadecimal digits in lower case")
 	case d.MaxAgeDays == nil:
 		return nil, errors.New("max_age_days: missing; 0 says that it never goes stale")
 	case *d.MaxAgeDays < 0 || *d.MaxAgeDays > maxAgeDays:
 		return nil, fmt.Errorf("max_age_days: %d is not between 0 and %d", *d.MaxAgeDays, maxAgeDays)
+	case !r.VerifiedAt.IsZero() && r.VerifiedAt.Before(r.RecordedAt):
+		return nil, errors.New("verified_at: before recorded_at")
 	}
-	return &Recording{Model: d.Model, PromptSHA256: d.PromptSHA256, RecordedAt: at.UTC(), MaxAgeDays: *d.MaxAgeDays, Owner: d.Owner}, nil
+	if d.ID != "" {
+		if err := fixture.CheckName(d.ID, fixture.MaxIDBytes); err != nil {
+			return nil, fmt.Errorf("id: %w", err)
+		}
+	}
+	r.MaxAgeDays = *d.MaxAgeDays
+	if d.Compare != nil {
+		member, _ := fixture.Lookup(doc, "compare")
+		if r.Compare, err = readCompare(member, *d.Compare); err != nil {
+			return nil, fmt.Errorf("compare: %w", err)
+		}
+	}
+	return r, nil
+}
+
+func instant(field, text string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("%s: %.80q is not an instant such as 2026-02-14T09:12:00Z", field, text)
+	}
+	return at.UTC(), nil
+}
+
+func isSHA256(s string) bool {
+	sum, err := hex.DecodeString(s)
+	return err == nil && len(sum) == 32 && strings.ToLower(s) == s
+}
+
+func readCompare(doc []byte, d compareDocument) (Compare, error) {
+	c := Compare{Kind: d.Kind, Schema: d.Schema, Fields: d.Fields}
+	if err := fixture.OnlyMembers(doc, "kind", "schema", "fields"); err != nil {
+		return c, err
+	}
+	switch {
+	case d.Kind != Equal && d.Kind != Schema && d.Kind != Rubric:
+		return c, fmt.Errorf("kind: %.40q is none of equal, schema, rubric", d.Kind)
+	case (d.Kind == Schema) != (d.Schema != nil):
+		return c, errors.New("schema: it belongs to the kind schema, and the kind schema needs one")
+	case (d.Kind == Rubric) != (len(d.Fields) > 0):
+		return c, errors.New("fields: they belong to the kind rubric, and the kind rubric needs at least one")
+	}
+	return c, nil
+}
+
+// Document gives the canonical document of a recorded stub. It is read back by Decode to the same.
+func (s *Stub) Document() ([]byte, error) {
+	out := struct {
+		FixtureID string             `json:"fixture_id"`
+		Call      string             `json:"call"`
+		Value     json.RawMessage    `json:"value"`
+		Recording *recordingDocument `json:"recording,omitempty"`
+	}{FixtureID: s.FixtureID, Call: s.Call, Value: s.Value}
+	if r := s.Recording; r != nil {
+		d := &recordingDocument{
+			ID: r.ID, Model: r.Model, PromptSHA256: r.PromptSHA256, BodySHA256: r.BodySHA256, RecordedAt: r.RecordedAt.UTC().Format(time.RFC3339Nano),
+			MaxAgeDays: &r.MaxAgeDays, Owner: r.Owner,
+		}
+		if !r.VerifiedAt.IsZero() {
+			d.VerifiedAt = r.VerifiedAt.UTC().Format(time.RFC3339Nano)
+		}
+		if r.Prompt != nil {
+			text := string(r.Prompt)
+			d.Prompt = &text
+		}
+		if c := r.Compare; c.Kind != "" {
+			d.Compare = &compareDocument{Kind: c.Kind, Schema: c.Schema, Fields: c.Fields}
+		}
+		out.Recording = d
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	return fixture.Canonicalize(nil, b)
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
@@ -28,28 +27,6 @@ type Stub struct {
 	Recording *Recording
 
 	doc []byte
-}
-
-// Recording is a value's origin (S1).
-type Recording struct {
-	// Model is the model that gave the value.
-	Model string
-	// PromptSHA256 is the digest of the prompt, as 64 hexadecimal digits.
-	PromptSHA256 string
-	// RecordedAt is when the model gave it.
-	RecordedAt time.Time
-	// MaxAgeDays is how many days it may stand in for the model; 0 for ever.
-	MaxAgeDays int
-	// Owner answers for it.
-	Owner string
-}
-
-// ExpiresAt is the first instant at which the recording is over its age; ok is false if it never is.
-func (r *Recording) ExpiresAt() (at time.Time, ok bool) {
-	if r == nil || r.MaxAgeDays == 0 {
-		return time.Time{}, false
-	}
-	return r.RecordedAt.Add(time.Duration(r.MaxAgeDays) * 24 * time.Hour), true
 }
 
 // Canonical gives the canonical document. The caller must not write into it.

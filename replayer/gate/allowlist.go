@@ -104,7 +104,7 @@ func (a *Allowlist) Covers(f Finding) (Entry, bool) {
 		return Entry{}, false // an entry cannot name an output document, so that it would allow any
 	}
 	same := e.Old.Verdict == f.Old.Verdict && e.Old.ReasonCode == f.Old.ReasonCode && e.New.Verdict == f.New.Verdict && e.New.ReasonCode == f.New.ReasonCode
-	if !same || Expired(e.ExpiresAt, a.now) {
+	if !same || fixture.Expired(e.ExpiresAt, a.now) {
 		return Entry{}, false
 	}
 	a.used[i] = true
@@ -118,7 +118,7 @@ func (a *Allowlist) Expirations() []Finding {
 		return nil
 	}
 	for _, e := range a.entries {
-		if Expired(e.ExpiresAt, a.now) {
+		if fixture.Expired(e.ExpiresAt, a.now) {
 			out = append(out, Finding{Code: AllowlistExpired, Subject: e.FixtureID, Old: e.Old, New: e.New,
 				Message: fmt.Sprintf("the entry for %s expired at %s; owner %s", e, e.ExpiresAt.UTC().Format(time.RFC3339), e.Owner)})
 		}
@@ -134,13 +134,10 @@ func (a *Allowlist) Unused(selected func(id string) bool) []Finding {
 		return nil
 	}
 	for i, e := range a.entries {
-		if !a.used[i] && selected(e.FixtureID) && !Expired(e.ExpiresAt, a.now) {
+		if !a.used[i] && selected(e.FixtureID) && !fixture.Expired(e.ExpiresAt, a.now) {
 			out = append(out, Finding{Code: AllowlistUnused, Subject: e.FixtureID, Old: e.Old, New: e.New,
 				Message: fmt.Sprintf("the entry for %s covers no flip of this run; remove it: it would let that flip pass later", e)})
 		}
 	}
 	return out
 }
-
-// Expired decides every expiry (S17): what expires at an instant is expired from that instant on.
-func Expired(at, now time.Time) bool { return !now.Before(at) }

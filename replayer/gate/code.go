@@ -42,8 +42,10 @@ const (
 	AllowlistExpired Code = "ALLOWLIST_EXPIRED"
 	// AllowlistUnused: an entry names a flip that did not happen (R27).
 	AllowlistUnused Code = "ALLOWLIST_UNUSED"
-	// RecordingStale: a stub's value is older than it may be.
+	// RecordingStale: a stub's value is older than it may be, or is said to come from the future (S2, S3).
 	RecordingStale Code = "RECORDING_STALE"
+	// RecordingChanged: a stub's value, or the prompt that it answers, is not what was recorded (S2).
+	RecordingChanged Code = "RECORDING_CHANGED"
 	// ConfigurationMismatch: the baseline decides by another configuration than the set was built against.
 	ConfigurationMismatch Code = "CONFIGURATION_MISMATCH"
 	// VersionUnapproved: the version needs the approval of a second person, and lacks it (R18).
@@ -85,6 +87,7 @@ var table = []rule{
 	{AnswerMissing, Blocking, "%d fixture got no answer", "%d fixtures got no answer"},
 	{Incomplete, Blocking, "not every fixture was tried", "not every fixture was tried"},
 	{StubsBypassed, Blocking, "none of the stubs was asked for", "none of the stubs was asked for"},
+	{RecordingChanged, Blocking, "%d recording is not what was recorded", "%d recordings are not what was recorded"},
 	{RecordingStale, Blocking, "%d recording is stale", "%d recordings are stale"},
 	{ConfigurationMismatch, Blocking, "the baseline's configuration is not the set's", "the baseline's configuration is not the set's"},
 	{VersionUnapproved, Blocking, "the version lacks its approval", "the version lacks its approval"},

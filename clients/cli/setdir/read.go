@@ -129,6 +129,9 @@ func (s *Set) readStubs(p *problems) {
 		return
 	}
 	for _, file := range files {
+		if s.ofManifest(file) {
+			continue
+		}
 		p.add(split(file, func(documents []document) {
 			for _, d := range documents {
 				st, err := stub.Decode(d.src)

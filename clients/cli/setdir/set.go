@@ -20,10 +20,11 @@ import (
 const (
 	fixturesDir   = "fixtures"
 	stubsDir      = "stubs"
+	promptsDir    = "prompts"
 	allowlistFile = "allowlist.json"
 )
 
-var known = []string{".retrial", ConfigFile, fixturesDir, stubsDir, allowlistFile, "README.md", "LICENSE", "NOTICE", ".gitignore", ".gitattributes"}
+var known = []string{".retrial", ConfigFile, fixturesDir, stubsDir, promptsDir, allowlistFile, "README.md", "LICENSE", "NOTICE", ".gitignore", ".gitattributes"}
 
 // Set is a fixture set that was read from a directory.
 type Set struct {
@@ -66,6 +67,7 @@ func LoadWith(dir string, c Config) (*Set, error) {
 	p := &problems{}
 	s.readFixtures(p)
 	s.readStubs(p)
+	s.readRecordings(p)
 	if err := p.err(); err != nil {
 		return nil, err
 	}
