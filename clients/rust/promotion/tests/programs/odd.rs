@@ -1,5 +1,5 @@
 //! A checker that does what it should not, which its one argument names: "print" on stdout, "thread" that fails, "undescribed",
-//! "unending" case.
+//! "panic" and "unending" in a case.
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -22,6 +22,7 @@ impl Checker for Odd {
             "thread" => {
                 let _ = thread::spawn(|| panic!("nobody catches this")).join(); // whatever it gives
             }
+            "panic" => panic!("the case"),
             "unending" => loop {
                 thread::park();
             },
