@@ -11,7 +11,7 @@ use regex::Regex;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a program may take for whatever is waited for.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The checkers of this package.
 pub const PROMOTION: &str = env!("CARGO_BIN_EXE_promotion");
