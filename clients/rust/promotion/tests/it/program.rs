@@ -11,7 +11,7 @@ use regex::Regex;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a program may take for whatever is waited for.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The checkers of this package.
 pub const PROMOTION: &str = env!("CARGO_BIN_EXE_promotion");
@@ -43,14 +43,15 @@ impl Program {
         let mut command = Command::new(program.as_ref());
         let kept = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
         command.args(args).env_clear().envs(kept).envs(env.iter().copied());
-        Self::spawn(command)
+        Self::spawn(command, PATIENCE)
     }
 
     /// Starts a command.
-    pub fn spawn(mut command: Command) -> Self {
+    pub fn spawn(mut command: Command, patience: Duration) -> Self {
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        let (stdout, stderr) = (Output::of(child.stdout.take().unwrap()), Output::of(child.stderr.take().unwrap()));
+        let stdout = Output::of(child.stdout.take().unwrap(), patience);
+        let stderr = Output::of(child.stderr.take().unwrap(), patience);
         Self { child, stdout, stderr }
     }
 
@@ -96,21 +97,23 @@ impl Drop for Program {
 }
 
 /// What was read of a stream, and whether that has ended.
-#[derive(Clone)]
-struct Output(Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>);
+struct Output {
+    read: Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>,
+    patience: Duration,
+}
 
 impl Output {
-    fn of(mut from: impl Read + Send + 'static) -> Self {
-        let own = Self(Arc::default());
-        let to = own.clone();
+    fn of(mut from: impl Read + Send + 'static, patience: Duration) -> Self {
+        let own = Self { read: Arc::default(), patience };
+        let to = own.read.clone();
         thread::spawn(move || {
             let mut part = [0; 4096];
             loop {
                 let n = from.read(&mut part).unwrap_or(0); // it was killed
-                let mut read = to.0.0.lock().unwrap();
+                let mut read = to.0.lock().unwrap();
                 read.0.extend_from_slice(&part[..n]);
                 read.1 = n == 0;
-                to.0.1.notify_all();
+                to.1.notify_all();
                 if n == 0 {
                     return;
                 }
@@ -121,13 +124,13 @@ impl Output {
 
     /// Waits until `found` gives something of what was read; it is told whether that is all.
     fn wait<T>(&self, mut found: impl FnMut(&str, bool) -> Option<T>) -> T {
-        let (mut read, condition) = (self.0.0.lock().unwrap(), &self.0.1);
+        let (mut read, condition) = (self.read.0.lock().unwrap(), &self.read.1);
         loop {
             let text = String::from_utf8_lossy(&read.0);
             if let Some(found) = found(&text, read.1) {
                 return found;
             }
-            let waited = condition.wait_timeout(read, PATIENCE).unwrap();
+            let waited = condition.wait_timeout(read, self.patience).unwrap();
             assert!(!waited.1.timed_out(), "it has printed no more than {}", String::from_utf8_lossy(&waited.0.0));
             read = waited.0;
         }

@@ -3,10 +3,14 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use regex::Regex;
 
 use crate::program::{Program, binary, repository};
+
+/// How long a command may take that compiles all that there is.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// A code block: its language, and the line before it.
 struct Block {
@@ -39,7 +43,7 @@ fn shell(line: &str, dir: &Path) -> (i32, String) {
     let built = repository().join("clients/rust/target/readme");
     command.env("CARGO_BUILD_BUILD_DIR", built).env_remove("CARGO_TARGET_DIR");
     command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
-    let (status, stdout, stderr) = Program::spawn(command).end();
+    let (status, stdout, stderr) = Program::spawn(command, PATIENCE).end();
     println!("$ {line}\n{stdout}{stderr}({status})");
     (status, stdout)
 }

@@ -240,7 +240,9 @@ async fn a_caller_that_has_gone_is_noticed() {
     let (noticed, is_noticed) = latch();
     let served = serve(move |c| {
         asked.send(())?;
+        let begun = Instant::now();
         while !c.is_cancelled() {
+            assert!(begun.elapsed() < 2 * PATIENCE, "it is not told");
             std::hint::spin_loop();
         }
         noticed.send(())?;
