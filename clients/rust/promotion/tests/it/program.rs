@@ -1,6 +1,6 @@
 //! Programs that run, and what they print.
 
-use std::io::Read;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
@@ -97,13 +97,16 @@ impl Drop for Program {
 }
 
 /// What was read of a stream, and whether that has ended.
+type Read = (Vec<u8>, bool);
+
+/// A stream that is read as the program writes it.
 struct Output {
-    read: Arc<(Mutex<(Vec<u8>, bool)>, Condvar)>,
+    read: Arc<(Mutex<Read>, Condvar)>,
     patience: Duration,
 }
 
 impl Output {
-    fn of(mut from: impl Read + Send + 'static, patience: Duration) -> Self {
+    fn of(mut from: impl io::Read + Send + 'static, patience: Duration) -> Self {
         let own = Self { read: Arc::default(), patience };
         let to = own.read.clone();
         thread::spawn(move || {
