@@ -40,6 +40,8 @@ type Command struct {
 	Read []string
 	// Shift moves the wall clock that it sees. CodePrecondition where sandbox.ShiftsClock is not.
 	Shift time.Duration
+
+	memory uint64 // sandbox.Plan's
 }
 
 // Launch starts a checker and asks who it is. CodeUnavailable if it does not start, with what it printed; CodeInvalid
@@ -84,7 +86,7 @@ func (c Command) launch(ctx context.Context, level sandbox.Level) (*Host, error)
 		cmd.Args[0] = c.Arg0
 	}
 	p := &process{dir: dir, ended: make(chan struct{}), done: make(chan struct{})}
-	p.plan = sandbox.Plan{Level: level, Shift: c.Shift}
+	p.plan = sandbox.Plan{Level: level, Shift: c.Shift, Memory: c.memory}
 	if level >= sandbox.Strict {
 		p.plan.Private, p.plan.Read = dir, c.own(path)
 		cmd.Env = append(cmd.Env, "HOME="+dir, "TMPDIR="+dir)

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
@@ -238,9 +239,14 @@ type marked struct {
 
 func (m marked) Unwrap() []error { return []error{m.error, m.as} }
 
+// exitedByItself says whether a process ended of itself, be it by a crash: the host kills by SIGKILL alone.
 func exitedByItself(err error) bool {
 	var exit *exec.ExitError
-	return err == nil || errors.As(err, &exit) && exit.Exited()
+	if !errors.As(err, &exit) {
+		return err == nil
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return exit.Exited() || ok && status.Signaled() && status.Signal() != syscall.SIGKILL
 }
 
 func (p *process) explainStart(err error) error {
