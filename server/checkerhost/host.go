@@ -310,6 +310,14 @@ func (h *Host) Sandbox() (level sandbox.Level, without string) {
 	return level, strings.Join(append(all, sandbox.Unenforced(level)...), "; ")
 }
 
+// Unshifted says why a launched checker that runs sees the clock as it is, although its command moves it; nil where it does not.
+func (h *Host) Unshifted() error {
+	if h.process == nil {
+		return errors.New("it was not launched here")
+	}
+	return h.process.plan.Unshifted(h.process.cmd.Process.Pid)
+}
+
 // Close lets go of the checker. A launched one is killed, and gone when Close returns.
 func (h *Host) Close() error {
 	var err error

@@ -38,7 +38,7 @@ func (c Command) own(program string) []string {
 	for _, arg := range c.Argv[min(1, len(c.Argv)):] {
 		path := c.absolute(arg)
 		switch info, err := os.Stat(path); {
-		case err != nil || strings.HasPrefix(arg, "-"):
+		case err != nil || arg == "" || strings.HasPrefix(arg, "-"):
 		case info.IsDir(): // it can be the set's, or the home directory
 			out = append(out, around(path, false)...)
 		default:
