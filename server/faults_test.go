@@ -199,7 +199,7 @@ func (b *bench) push(t *testing.T, set string, n int, stub func(n int) []byte) {
 func (b *bench) command(entry, mode string, args ...string) server.CheckerConfig {
 	return server.CheckerConfig{
 		Sandbox: "off", Command: append([]string{os.Args[0], "faulty", mode, b.pids(entry)}, args...),
-		Env:     []string{"GORACE=atexit_sleep_ms=0"}, // a program with the race detector would take a second to exit
+		Env: []string{"GORACE=atexit_sleep_ms=0"}, // a program with the race detector would take a second to exit
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 
 type conformanceFlags struct {
 	set, level, junit string
-	params            []string
+	params, read      []string
 	all, list         bool
 	patience          time.Duration
 }
@@ -45,9 +45,10 @@ keep. The checker is a command ("./checker --strict") or an address ("unix:/run/
   hermetic     without a network, files or other processes it answers alike
 
 A level is reached if every case of it and of those before it passes; a case that cannot be observed, such as one about
-the process of a checker that is only dialled, does not pass. With --set the checker is asked the fixtures of a set, which
-it should be able to decide; without, made-up inputs, which show little. What no case sees: a clock that is read and not
-used, and a file that is read.
+the process of a checker that is only dialled, does not pass, and one of what the checker does not have, such as parameters,
+counts neither way. With --set the checker is asked the fixtures of a set, which it should be able to decide; without,
+made-up inputs, which show little. On Linux its clock is moved, and files that are not its own are kept from it (--read gives
+it more). What no case sees: a clock or a file that is read and changes no answer.
 
 Exit status 0 says that --level is reached, 1 that it is not.`),
 		Example: strings.Trim(`
@@ -75,7 +76,8 @@ Exit status 0 says that --level is reached, 1 that it is not.`),
 	fl.StringVar(&f.level, "level", string(conformance.Hermetic), "the level that it must reach")
 	fl.StringVar(&f.junit, "junit", "", "write the cases to this file as JUnit XML as well")
 	fl.StringArrayVar(&f.params, "param", nil, "a parameter of the checker, NAME=VALUE (repeatable)")
-	fl.BoolVar(&f.all, "all", false, "show the cases that passed as well")
+	fl.StringArrayVar(&f.read, "read", nil, "a file or directory that the checker may read beside its own (repeatable)")
+	fl.BoolVar(&f.all, "all", false, "show the cases that passed or do not apply as well")
 	fl.BoolVar(&f.list, "list", false, "list the cases, and ask nobody")
 	fl.DurationVar(&f.patience, "patience", 30*time.Second, "how long one case of the suite may take")
 	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"contract", "declared", "determinism", "behaviour", "hermetic"}, cobra.ShellCompDirectiveNoFileComp))
@@ -114,6 +116,7 @@ func (a *app) conformance(ctx context.Context, what string, f conformanceFlags) 
 			return usage(fmt.Errorf("%q is no command: %w", what, errors.Join(err, errors.New("it is empty"))))
 		}
 		t.Command = ownCommand(argv)
+		t.Command.Read = f.read
 	}
 	if f.set != "" {
 		samples, err := samplesOf(f.set)

@@ -45,7 +45,7 @@ type Command struct {
 }
 
 // Launch starts a checker and asks who it is. CodeUnavailable if it does not start, with what it printed; CodeInvalid
-// for a command that is none.
+// for a command that is none; ErrConfined is wrapped where its sandbox cannot be had here.
 func Launch(ctx context.Context, c Command) (*Host, error) {
 	if c.Sandbox != sandbox.Auto {
 		return c.launch(ctx, c.Sandbox)
@@ -57,7 +57,7 @@ func Launch(ctx context.Context, c Command) (*Host, error) {
 			h.weaker = strings.Join(weaker, "; ")
 			return h, nil
 		}
-		if level == sandbox.Off || !errors.Is(err, errConfined) && !errors.Is(err, errEnded) || ctx.Err() != nil {
+		if level == sandbox.Off || !errors.Is(err, ErrConfined) && !errors.Is(err, errEnded) || ctx.Err() != nil {
 			return nil, err
 		}
 		weaker = append(weaker, fmt.Sprintf("%s: %s", level, fixture.Printable(err.Error(), maxWeaker)))

@@ -105,24 +105,24 @@ func (p *process) supervise(started chan<- error, outR, errR *os.File) {
 	close(p.done)
 }
 
-// errConfined says that it is the sandbox that cannot be had, and not the checker that fails.
-var errConfined = errors.New("the sandbox cannot be had here")
+// ErrConfined is wrapped by the error of Launch where it is the sandbox that cannot be had here, and not the checker that fails.
+var ErrConfined = errors.New("the sandbox cannot be had here")
 
 // begin starts the process in its sandbox.
 func (p *process) begin() error {
 	if err := p.plan.Enter(); err != nil {
-		return fmt.Errorf("%w: %w", errConfined, err)
+		return fmt.Errorf("%w: %w", ErrConfined, err)
 	}
 	if err := p.cmd.Start(); err != nil {
-		if p.plan.Level > sandbox.Off {
-			err = fmt.Errorf("%w: %w", errConfined, err)
+		if p.plan.Level > sandbox.Off || p.plan.Taints() {
+			err = fmt.Errorf("%w: %w", ErrConfined, err)
 		}
 		return err
 	}
 	if err := p.plan.Release(p.cmd.Process.Pid); err != nil {
 		killGroup(p.cmd.Process.Pid)
 		_ = p.cmd.Wait() // it was killed
-		return fmt.Errorf("%w: %w", errConfined, err)
+		return fmt.Errorf("%w: %w", ErrConfined, err)
 	}
 	return nil
 }
