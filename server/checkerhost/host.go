@@ -264,7 +264,7 @@ func (h *Host) explain(err error) error {
 			soon = exitTimeout // the connection is gone: the first sign of a process that ends
 		}
 		if last := h.process.postMortem(soon); last != "" {
-			return marked{fmt.Errorf("%s (%s)", last, statusText(err)), errEnded}
+			return marked{fmt.Errorf("%s (%s)", last, statusText(err)), ErrEnded}
 		}
 		if tail := h.process.stderr.String(); tail != "" {
 			return fmt.Errorf("%s; its last lines on stderr:\n%s", statusText(err), tail)

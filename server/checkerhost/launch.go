@@ -57,7 +57,7 @@ func Launch(ctx context.Context, c Command) (*Host, error) {
 			h.weaker = strings.Join(weaker, "; ")
 			return h, nil
 		}
-		if level == sandbox.Off || !errors.Is(err, ErrConfined) && !errors.Is(err, errEnded) || ctx.Err() != nil {
+		if level == sandbox.Off || !errors.Is(err, ErrConfined) && !errors.Is(err, ErrEnded) || ctx.Err() != nil {
 			return nil, err
 		}
 		weaker = append(weaker, fmt.Sprintf("%s: %s", level, fixture.Printable(err.Error(), maxWeaker)))

@@ -223,13 +223,13 @@ func (p *process) startError(err error) error {
 	}
 	said := p.explainStart(err)
 	if p.exited() && exitedByItself(p.waitErr) {
-		said = marked{said, errEnded}
+		said = marked{said, ErrEnded}
 	}
 	return said
 }
 
-// errEnded says that a checker has ended by itself before it could be asked.
-var errEnded = errors.New("it has ended by itself")
+// ErrEnded is wrapped where a checker has ended by itself.
+var ErrEnded = errors.New("it has ended by itself")
 
 // marked is an error that Is another one beside what it says.
 type marked struct {
