@@ -18,6 +18,7 @@ import (
 	"github.com/retrial-dev/retrial/clients/cli/setdir"
 	"github.com/retrial-dev/retrial/clients/conformance"
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server"
 	"github.com/retrial-dev/retrial/server/checkerhost"
 	"github.com/retrial-dev/retrial/stub"
 )
@@ -194,4 +195,29 @@ func writeJUnit(file string, report *conformance.Report) error {
 		return err
 	}
 	return errors.Join(report.WriteJUnit(f), f.Close())
+}
+
+// casePatience is how long a server lets a checker take over one case of the suite.
+const casePatience = 10 * time.Second
+
+// conforms is a server's Conformance.
+func conforms(ctx context.Context, c server.Conformee) ([]string, error) {
+	t := conformance.Target{Host: c.Host, Command: c.Command, UpTo: conformance.Level(c.Level), Patience: casePatience}
+	for _, s := range c.Samples {
+		t.Samples = append(t.Samples, conformance.Sample(s))
+	}
+	report, err := conformance.Run(ctx, t)
+	if err != nil || report.AtLeast(t.UpTo) {
+		return nil, err
+	}
+	var out []string
+	for _, r := range report.Results {
+		if r.Status == conformance.Failed || r.Status == conformance.Unobserved {
+			out = append(out, fmt.Sprintf("%s (%s): %s", r.Case, r.Status, r.Message))
+		}
+	}
+	if len(out) == 0 { // nothing of a level was seen
+		out = append(out, fmt.Sprintf("it reaches %q", report.Reached))
+	}
+	return out, nil
 }
