@@ -42,9 +42,17 @@ func (r *Checkers) Attach(stream attachStream) error {
 		_, err := wire.Pump(far, t) // what blocks in it ends with this call
 		ended <- err
 	}()
-	in, err := r.meet(stream.Context(), name, &tunnelled{Conn: near, tunnel: t}, far)
+	h, err := r.meet(stream.Context(), name, &tunnelled{Conn: near, tunnel: t}, far)
 	if err != nil {
 		return errors.Join(t.broken(), err)
+	}
+	in := newInstance(name, principalOf(stream.Context()), h.Description(), r.clock.Now())
+	in.host = h
+	if err = r.admit(stream.Context(), name, h); err == nil {
+		err = r.instances.attach(in)
+	}
+	if err != nil {
+		return errors.Join(t.broken(), err, h.Close())
 	}
 	defer r.instances.end(in)
 	if err := t.attached(in.toProto()); err != nil {
@@ -102,8 +110,8 @@ func (r *Checkers) hello(t *tunnel) (string, error) {
 	}
 }
 
-// meet asks a checker at the other end of a tunnel who it is, and lists it.
-func (r *Checkers) meet(ctx context.Context, name string, near, far net.Conn) (*instance, error) {
+// meet asks a checker at the other end of a tunnel who it is.
+func (r *Checkers) meet(ctx context.Context, name string, near, far net.Conn) (*checkerhost.Host, error) {
 	ctx, cancel := within(ctx, r.clock, admitTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = far.Close() }) // what waits for the far side waits no longer
@@ -114,15 +122,8 @@ func (r *Checkers) meet(ctx context.Context, name string, near, far net.Conn) (*
 		return nil, fixture.NewError(fixture.CodeUnavailable, "attach", fmt.Sprintf("%.120q", name), fmt.Errorf("it did not say who it is within %s", admitTimeout))
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
-	case err != nil:
-		return nil, err
 	}
-	in := newInstance(name, principalOf(ctx), h.Description(), r.clock.Now())
-	in.host = h
-	if err := r.instances.attach(in); err != nil {
-		return nil, errors.Join(err, h.Close())
-	}
-	return in, nil
+	return h, err
 }
 
 func breach(format string, args ...any) error {

@@ -47,6 +47,12 @@ type Config struct {
 	// RegisterAllow are globs over the addresses at which checkers may be registered, such as "10.0.0.*:9000". "*" alone admits
 	// any; empty admits none.
 	RegisterAllow []string `yaml:"register_allow"`
+	// AdmitLevel is how far a checker that comes by itself must keep the plugin contract before it is listed: "contract", "declared" or
+	// "determinism", as `retrial conformance` has them; the higher levels need a process to look at. It is asked the first 300 fixtures
+	// of AdmitSet, for which its parameters have defaults. Empty admits any that says who it is.
+	AdmitLevel string `yaml:"admit_level"`
+	// AdmitSet is the set whose newest version's fixtures it is asked, which it must be able to decide. "contract" can do without.
+	AdmitSet string `yaml:"admit_set"`
 	// PolicyOverride lets a run rule by a policy of its own in place of the version's.
 	PolicyOverride bool `yaml:"policy_override"`
 	// Limits bound what callers can ask for.
@@ -79,6 +85,11 @@ type CheckerConfig struct {
 	// Read are files and directories, relative to Dir, that Command may read in the sandbox strict, beside those of its program
 	// and those that its arguments name.
 	Read []string `yaml:"read"`
+	// RequireLevel is how far Command must keep the plugin contract: "contract", "declared", "determinism", "behaviour" or "hermetic". It
+	// is put through the cases once, when the server starts, which does not where it fails.
+	RequireLevel string `yaml:"require_level"`
+	// RequireSet is the set whose newest version's first 300 fixtures it is asked then. "contract" can do without.
+	RequireSet string `yaml:"require_set"`
 	// Address is where the checker listens: "unix:/run/checker.sock" or "127.0.0.1:9000".
 	Address string `yaml:"address"`
 }
@@ -202,10 +213,17 @@ func (c Config) Validate() error {
 		if len(checker.Command) == 0 && (checker.Sandbox != "" || len(checker.Read) > 0) {
 			refuse("checkers."+name, "sandbox and read are for a command")
 		}
+		if len(checker.Command) == 0 && (checker.RequireLevel != "" || checker.RequireSet != "") {
+			refuse("checkers."+name, "require_level and require_set are for a command")
+		}
+		checkLevel(checker.RequireLevel, checker.RequireSet, len(conformanceLevels), func(key, format string, args ...any) {
+			refuse("checkers."+name+".require"+key, format, args...)
+		})
 		if _, err := checker.level(); err != nil {
 			refuse("checkers."+name+".sandbox", "%w", err)
 		}
 	}
+	checkLevel(c.AdmitLevel, c.AdmitSet, overConnections, func(key, format string, args ...any) { refuse("admit"+key, format, args...) })
 	for _, globs := range []struct {
 		key  string
 		list []string

@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "faulty" {
 		os.Exit(faulty(process{mode: os.Args[2], pids: os.Args[3], args: os.Args[4:]}))
 	}
+	if len(os.Args) == 3 && os.Args[1] == "sdk" {
+		os.Exit(retrial.Serve(sdk{mode: os.Args[2]}))
+	}
 	os.Exit(m.Run())
 }
 
@@ -111,7 +114,7 @@ func newBenchAt(t *testing.T, clock server.Clock, checkers func(*bench) map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(c, server.Parts{Store: store, Checkers: reached, Log: zap.NewNop()})
+	s, err := server.New(c, server.Parts{Store: store, Checkers: reached, Log: zap.NewNop(), Conformance: conforms})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,8 @@ func (r *Checkers) Register(ctx context.Context, req *registryv1.RegisterRequest
 	}
 	in := newInstance(name, principalOf(ctx), h.Description(), r.clock.Now())
 	in.address, in.lease = address, &lease{id: rand.Text(), ttl: ttl, stop: func() bool { return false }}
-	if err := h.Close(); err != nil { // before it is listed: what is refused is not there
+	// Before it is listed: what is refused is not there.
+	if err := errors.Join(r.admit(ctx, name, h), h.Close()); err != nil {
 		r.instances.free()
 		return nil, err
 	}

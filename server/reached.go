@@ -73,6 +73,19 @@ func (r *reached) identity(d replayer.Description) *gatev1.CheckerIdentity {
 	return out
 }
 
+// program gives the digest of the program of a launched checker, or nothing for one that has no such: it ended, which the run itself
+// finds out, or it is not ours, or this platform does not show it.
+func (r *reached) program(known *checkerhost.Digests) (string, error) {
+	if r.host == nil {
+		return "", nil
+	}
+	digest, err := r.host.ProgramDigest(known)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, checkerhost.ErrEnded) {
+		return "", nil
+	}
+	return digest, err
+}
+
 // alone makes a run's checker of a host of its own.
 func alone(h *checkerhost.Host, err error, how string) (*reached, error) {
 	if err != nil {
@@ -167,6 +180,19 @@ func (s *replays) hosts(ctx context.Context, req *replayv1.ReplayRequest) (hosts
 		return hosts{}, errors.Join(err, h.close())
 	}
 	return h, nil
+}
+
+// programs finds out what runs, beside the run. wait gives the digests of both programs.
+func (h hosts) programs(known *checkerhost.Digests) (wait func() (baseline, candidate string, err error)) {
+	var baseline, candidate string
+	var errs [2]error
+	var both sync.WaitGroup
+	both.Go(func() { baseline, errs[0] = h.baseline.program(known) })
+	both.Go(func() { candidate, errs[1] = h.candidate.program(known) })
+	return func() (string, string, error) {
+		both.Wait()
+		return baseline, candidate, errors.Join(errs[:]...)
+	}
 }
 
 func (h hosts) close() error {

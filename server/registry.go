@@ -27,6 +27,7 @@ type Checkers struct {
 	dialAllow, attachAllow, registerAllow []string
 	instances                             *instances // those that came by themselves
 	clock                                 Clock
+	admission                             *admission // not written any more once the server is made
 	// describing has one for each description under way: each starts or dials a checker.
 	describing chan struct{}
 
@@ -200,20 +201,29 @@ func (c CheckerConfig) Open(ctx context.Context) (*checkerhost.Host, error) {
 	if c.Address != "" {
 		return checkerhost.Dial(ctx, c.Address)
 	}
+	cmd, err := c.command()
+	if err != nil {
+		return nil, err
+	}
+	return checkerhost.Launch(ctx, cmd)
+}
+
+// command says how the checker is started.
+func (c CheckerConfig) command() (checkerhost.Command, error) {
 	level, err := c.level()
 	if err != nil {
-		return nil, fixture.NewError(fixture.CodeInvalid, "launch checker", c.Command[0], err)
+		return checkerhost.Command{}, fixture.NewError(fixture.CodeInvalid, "launch checker", c.Command[0], err)
 	}
 	cmd := checkerhost.Command{Argv: c.Command, Dir: c.Dir, Env: c.Env, Sandbox: level, Read: c.Read}
 	if c.Command[0] == selfName {
 		self, err := os.Executable()
 		if err != nil {
-			return nil, fixture.NewError(fixture.CodeUnavailable, "launch checker", selfName, err)
+			return cmd, fixture.NewError(fixture.CodeUnavailable, "launch checker", selfName, err)
 		}
 		cmd.Argv = append([]string{self}, c.Command[1:]...)
 		cmd.Arg0 = selfName
 	}
-	return checkerhost.Launch(ctx, cmd)
+	return cmd, nil
 }
 
 // level gives the sandbox that is asked for.

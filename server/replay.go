@@ -19,6 +19,7 @@ import (
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
+	"github.com/retrial-dev/retrial/server/checkerhost"
 	"github.com/retrial-dev/retrial/server/telemetry"
 )
 
@@ -34,6 +35,7 @@ type replays struct {
 	observer *telemetry.Telemetry
 	slots    chan struct{} // one for each replay under way
 	changed  *bell
+	digests  checkerhost.Digests
 
 	detached sync.WaitGroup
 	mu       sync.Mutex // guards live
@@ -182,13 +184,19 @@ func (s *replays) try(c *trialOf, out *sink) (d *gatev1.Decision, err error) {
 		ReplayId: c.record.ID, Set: c.record.Set, Version: c.record.Version, Checksum: c.trial.Checksum, Policy: PolicyToProto(c.trial.Policy),
 		Baseline: hosts.baseline.identity(c.trial.Baseline.Description()), Candidate: hosts.candidate.identity(c.trial.Candidate.Description()),
 	}
+	programs := func() (string, string, error) { return "", "", nil }
+	if c.record.Release != "" { // nobody asks later what ran for no release
+		programs = hosts.programs(&s.digests)
+	}
 	report, err := replayer.Run(c.ctx, c.trial, c.seen.Sink(out))
-	if err != nil {
+	baseline, candidate, programErr := programs()
+	if err := errors.Join(err, programErr); err != nil {
 		return nil, err
 	}
 	d = reportToProto(report)
 	d.ReplayId, d.Release, d.Set, d.Version, d.Checksum = c.record.ID, c.record.Release, c.record.Set, c.record.Version, c.trial.Checksum
-	d.Policy, d.Baseline, d.Candidate = out.started.Policy, out.started.Baseline, out.started.Candidate
+	d.Policy, d.Baseline, d.Candidate = out.started.Policy, proto.CloneOf(out.started.Baseline), proto.CloneOf(out.started.Candidate)
+	d.Baseline.ProgramDigest, d.Candidate.ProgramDigest = baseline, candidate
 	d.StartedAt, d.Partial, d.SubmittedBy = timestamp(c.record.StartedAt), c.trial.Selected != nil, c.record.SubmittedBy
 	d.Evidence, err = evidenceOf(c, d, report)
 	return d, err

@@ -2,8 +2,11 @@ package server
 
 import (
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -40,7 +43,10 @@ type Server struct {
 	limits   Limits
 	log      *zap.Logger
 	observer *telemetry.Telemetry // nil observes nothing
-	methods  map[string]bool      // those that are observed, by full name; not written any more once New is over
+	store    *fixturestore.Store
+	conforms Conformance
+	required atomic.Bool     // every checker reaches the level that is required of it
+	methods  map[string]bool // those that are observed, by full name; not written any more once New is over
 }
 
 // Parts are what a server is made of.
@@ -52,6 +58,8 @@ type Parts struct {
 	// Key signs attestations; without one there are none.
 	Key *identity.Key
 	Log *zap.Logger
+	// Conformance is needed where the configuration demands a level of checkers.
+	Conformance Conformance
 	// Telemetry observes the server; nil observes nothing. The caller shuts it down, after Stop.
 	Telemetry *telemetry.Telemetry
 	// Now is the clock; nil is the machine's.
@@ -68,7 +76,11 @@ func New(c Config, p Parts) (*Server, error) {
 	now = behindNothing(now, store)
 	limits := c.Limits.WithDefaults()
 	changed := &bell{}
-	s := &Server{ready: newReadiness(store.Ping), checkers: p.Checkers, limits: limits, log: log, stopping: make(chan struct{}), observer: p.Telemetry, methods: map[string]bool{}}
+	s := &Server{ready: newReadiness(store.Ping), checkers: p.Checkers, limits: limits, log: log, stopping: make(chan struct{}), observer: p.Telemetry, store: store, conforms: p.Conformance, methods: map[string]bool{}}
+	var err error
+	if p.Checkers.admission, err = newAdmission(c, p); err != nil {
+		return nil, err
+	}
 	creds, err := c.TLS.credentials()
 	if err != nil {
 		return nil, err
@@ -123,8 +135,11 @@ func (s *Server) served() (out []string) {
 	return out
 }
 
-// Serve serves until Stop. It is nil after Stop.
+// Serve serves until Stop. It is nil after Stop. Where the configuration requires a level of a checker, Require must have been called.
 func (s *Server) Serve(l net.Listener) error {
+	if !s.required.Load() && slices.ContainsFunc(slices.Collect(maps.Values(s.checkers.checkers)), func(c CheckerConfig) bool { return c.RequireLevel != "" }) {
+		return errors.Join(errors.New("nobody has seen whether the checkers reach the levels that are required of them"), l.Close())
+	}
 	s.ready.serve()
 	if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return err

@@ -18,13 +18,14 @@ import (
 	"github.com/retrial-dev/retrial/clients/cli/setdir"
 	"github.com/retrial-dev/retrial/clients/conformance"
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/server"
 	"github.com/retrial-dev/retrial/server/checkerhost"
 	"github.com/retrial-dev/retrial/stub"
 )
 
 type conformanceFlags struct {
 	set, level, junit string
-	params            []string
+	params, read      []string
 	all, list         bool
 	patience          time.Duration
 }
@@ -45,9 +46,10 @@ keep. The checker is a command ("./checker --strict") or an address ("unix:/run/
   hermetic     without a network, files or other processes it answers alike
 
 A level is reached if every case of it and of those before it passes; a case that cannot be observed, such as one about
-the process of a checker that is only dialled, does not pass. With --set the checker is asked the fixtures of a set, which
-it should be able to decide; without, made-up inputs, which show little. What no case sees: a clock that is read and not
-used, and a file that is read.
+the process of a checker that is only dialled, does not pass, and one of what the checker does not have, such as parameters,
+counts neither way. With --set the checker is asked the fixtures of a set, which it should be able to decide; without,
+made-up inputs, which show little. On Linux its clock is moved, and files that are not its own are kept from it (--read gives
+it more). What no case sees: a clock or a file that is read and changes no answer.
 
 Exit status 0 says that --level is reached, 1 that it is not.`),
 		Example: strings.Trim(`
@@ -75,7 +77,8 @@ Exit status 0 says that --level is reached, 1 that it is not.`),
 	fl.StringVar(&f.level, "level", string(conformance.Hermetic), "the level that it must reach")
 	fl.StringVar(&f.junit, "junit", "", "write the cases to this file as JUnit XML as well")
 	fl.StringArrayVar(&f.params, "param", nil, "a parameter of the checker, NAME=VALUE (repeatable)")
-	fl.BoolVar(&f.all, "all", false, "show the cases that passed as well")
+	fl.StringArrayVar(&f.read, "read", nil, "a file or directory that the checker may read beside its own (repeatable)")
+	fl.BoolVar(&f.all, "all", false, "show the cases that passed or do not apply as well")
 	fl.BoolVar(&f.list, "list", false, "list the cases, and ask nobody")
 	fl.DurationVar(&f.patience, "patience", 30*time.Second, "how long one case of the suite may take")
 	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"contract", "declared", "determinism", "behaviour", "hermetic"}, cobra.ShellCompDirectiveNoFileComp))
@@ -114,6 +117,7 @@ func (a *app) conformance(ctx context.Context, what string, f conformanceFlags) 
 			return usage(fmt.Errorf("%q is no command: %w", what, errors.Join(err, errors.New("it is empty"))))
 		}
 		t.Command = ownCommand(argv)
+		t.Command.Read = f.read
 	}
 	if f.set != "" {
 		samples, err := samplesOf(f.set)
@@ -191,4 +195,29 @@ func writeJUnit(file string, report *conformance.Report) error {
 		return err
 	}
 	return errors.Join(report.WriteJUnit(f), f.Close())
+}
+
+// casePatience is how long a server lets a checker take over one case of the suite.
+const casePatience = 10 * time.Second
+
+// conforms is a server's Conformance.
+func conforms(ctx context.Context, c server.Conformee) ([]string, error) {
+	t := conformance.Target{Host: c.Host, Command: c.Command, UpTo: conformance.Level(c.Level), Patience: casePatience}
+	for _, s := range c.Samples {
+		t.Samples = append(t.Samples, conformance.Sample(s))
+	}
+	report, err := conformance.Run(ctx, t)
+	if err != nil || report.AtLeast(t.UpTo) {
+		return nil, err
+	}
+	var out []string
+	for _, r := range report.Results {
+		if r.Status == conformance.Failed || r.Status == conformance.Unobserved {
+			out = append(out, fmt.Sprintf("%s (%s): %s", r.Case, r.Status, r.Message))
+		}
+	}
+	if len(out) == 0 { // nothing of a level was seen
+		out = append(out, fmt.Sprintf("it reaches %q", report.Reached))
+	}
+	return out, nil
 }

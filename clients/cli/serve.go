@@ -79,11 +79,14 @@ func (a *app) serveSeen(ctx context.Context, c server.Config, v *visible, log *z
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s, err := server.New(c, server.Parts{Store: store, Checkers: server.NewCheckers(c), Key: key, Log: log, Telemetry: v.telemetry})
+	s, err := server.New(c, server.Parts{Store: store, Checkers: server.NewCheckers(c), Key: key, Log: log, Telemetry: v.telemetry, Conformance: conforms})
 	if err != nil {
 		return errors.Join(err, store.Close(), l.Close())
 	}
 	v.server.Store(s)
+	if err := s.Require(ctx); err != nil {
+		return errors.Join(err, s.Stop(), store.Close(), l.Close())
+	}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	log.Info("serving", zap.String("address", wire.Display(l.Addr())), zap.String("store", store.Path()), zap.Int("checkers", len(c.Checkers)))

@@ -59,11 +59,13 @@ func (b *broken) Describe(context.Context, *checkerv1.DescribeRequest) (*checker
 	case "silent-stubs":
 		d.CallsStubs = false
 	case "few-words":
+		d.Verdicts = d.Verdicts[:1]
+	case "open-reasons":
 		d.ReasonCodes = nil
 	case "parameter-ignored":
 		d.Parameters = append(d.Parameters, &checkerv1.Parameter{Name: "unused", Type: checkerv1.ParameterType_PARAMETER_TYPE_INTEGER, DefaultJson: []byte("1")})
 	case "slow-describe":
-		if n := b.described.Add(1); n > 20 && n < 26 { // about where it is timed
+		if n := b.described.Add(1); n > 20 && n < 28 { // about where it is timed, three times
 			time.Sleep(1100 * time.Millisecond)
 		}
 	}
@@ -198,7 +200,7 @@ func outcome(verdict, reason string, used ...string) *checkerv1.Result {
 func (s *brokenStream) decide(i, n int, c *checkerv1.Case) *checkerv1.Result {
 	mode := s.b.mode
 	var used []string
-	if n%2 == 0 {
+	if n%2 == 0 && mode != "unused-stubs" {
 		value, ok := "", false
 		for _, st := range c.GetStubs() {
 			if st.GetCall() == "kind" {
@@ -236,10 +238,16 @@ func (s *brokenStream) decide(i, n int, c *checkerv1.Case) *checkerv1.Result {
 		reason = "odd"
 	case mode == "by-position" && i == 0, mode == "by-id" && c.GetCaseId()%2 == 0,
 		mode == "by-zone" && os.Getenv("TZ") != "UTC", mode == "by-locale" && set("LC_ALL"), mode == "by-seed" && set("PYTHONHASHSEED"),
-		mode == "by-processors" && set("GOMAXPROCS"), mode == "by-variable" && set("DEBUG"), mode == "by-network" && !loopback():
+		mode == "by-processors" && set("GOMAXPROCS"), mode == "by-variable" && set("DEBUG"), mode == "by-network" && !loopback(),
+		mode == "reads-lazily" && !readable("/etc/passwd"), mode == "by-day" && time.Now().Unix()/86400/400%2 == 0: // 400 days are the next one
 		reason = "asked"
 	}
 	return outcome(verdict, reason, used...)
+}
+
+func readable(file string) bool {
+	_, err := os.ReadFile(file)
+	return err == nil
 }
 
 // loopback says whether there is a network.
@@ -316,7 +324,7 @@ func around(mode string) (err error) {
 	home := os.Getenv("HOME")
 	switch mode {
 	case "opens-socket":
-		_, err = net.Listen("tcp", "127.0.0.1:0")
+		_, _ = net.Listen("tcp", "127.0.0.1:0") // where it gets none it does without
 	case "leaves-file":
 		_ = os.WriteFile(filepath.Join(home, "cache"), []byte("x"), 0o600) // there may be no home
 	case "writes-file":

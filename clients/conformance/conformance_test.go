@@ -42,7 +42,7 @@ func run(t *testing.T, mode string) *conformance.Report {
 }
 
 // hermetic are the cases that ask in a process without a network.
-const hermetic = "no-network no-sockets no-children no-open-files no-files"
+const hermetic = "no-network no-sockets no-children no-open-files no-files other-files"
 
 // Every checker that is broken in one way is caught by the cases made for it, and by no other; one that is not broken passes all.
 func TestBrokenCheckersAreCaught(t *testing.T) {
@@ -54,7 +54,10 @@ func TestBrokenCheckersAreCaught(t *testing.T) {
 		"word-twice":         "describe-words",
 		"slow-describe":      "describe-quick",
 		"no-build":           "declared-build",
-		"few-words":          "declared-some declared-reasons",
+		"few-words":          "declared-some declared-verdicts",
+		"open-reasons":       "",
+		"reads-lazily":       "other-files",
+		"by-day":             "other-clock",
 		"silent-stubs":       "declared-stubs",
 		"parameter-ignored":  "declared-parameters",
 		"other-default":      "declared-defaults",
@@ -107,13 +110,15 @@ func TestBrokenCheckersAreCaught(t *testing.T) {
 				t.Errorf("%s: %v", mode, err)
 				return
 			}
-			var got, unseen []string
+			var got, unseen, absent []string
 			for _, r := range report.Results {
 				switch r.Status {
 				case conformance.Failed:
 					got = append(got, r.Case)
 				case conformance.Unobserved:
 					unseen = append(unseen, r.Case+": "+r.Message)
+				case conformance.Inapplicable:
+					absent = append(absent, r.Case)
 				}
 			}
 			expected := strings.Fields(want)
@@ -124,12 +129,79 @@ func TestBrokenCheckersAreCaught(t *testing.T) {
 				_ = report.WriteTable(&table, false)
 				t.Errorf("%s: caught by %q, want %q\n%s", mode, got, expected, &table)
 			}
-			if mode == "nothing" && (len(unseen) > 0 || report.Reached != conformance.Hermetic) {
+			if want == "" && (len(unseen) > 0 || report.Reached != conformance.Hermetic) {
 				t.Errorf("not observed: %q; reached %q", unseen, report.Reached)
+			}
+			if open := slices.Equal(absent, []string{"declared-reasons"}); open != (mode == "open-reasons") || !open && len(absent) > 0 {
+				t.Errorf("%s: not applicable: %q", mode, absent)
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// What cannot be seen is told, and no level is reached by it; what a checker does not have counts neither way.
+func TestNotObserved(t *testing.T) {
+	t.Parallel()
+	byScript := target("nothing")
+	byScript.Command.Argv = []string{"/bin/sh", "-c", "exec " + os.Args[0] + " broken nothing"}
+	noStubs := target("nothing")
+	noStubs.Samples = noStubs.Samples[1:2]
+	for name, c := range map[string]struct {
+		target  conformance.Target
+		want    []string
+		reached conformance.Level
+	}{
+		"a script around it":        {byScript, []string{"other-clock"}, conformance.Declared},
+		"stubs that nobody uses":    {target("unused-stubs"), []string{"stub-missing"}, ""},
+		"samples without any stubs": {noStubs, []string{"stub-missing", "stub-other-case"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report, err := conformance.Run(t.Context(), c.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range report.Results {
+				if r.Status == conformance.Unobserved {
+					got = append(got, r.Case)
+				}
+			}
+			if !slices.Equal(got, c.want) || report.Reached != c.reached {
+				t.Errorf("not observed: %q, want %q; reached %q, want %q", got, c.want, report.Reached, c.reached)
+			}
+		})
+	}
+}
+
+// A connection that is there is asked as far as one goes: nothing is started, and it stays its owner's.
+func TestOverAConnection(t *testing.T) {
+	t.Parallel()
+	own := target("nothing")
+	h, err := checkerhost.Launch(t.Context(), own.Command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Host, own.Command, own.UpTo = h, checkerhost.Command{}, conformance.Determinism
+	report, err := conformance.Run(t.Context(), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Reached != conformance.Determinism || report.Count(conformance.Determinism, conformance.Inapplicable) == 0 {
+		t.Errorf("reached %q: %+v", report.Reached, report.Results)
+	}
+	for _, r := range report.Results {
+		if r.Level == conformance.Behaviour || r.Level == conformance.Hermetic {
+			t.Errorf("%s was run, beyond the last level", r.Case)
+		}
+	}
+	if _, err := h.Checker(nil); err != nil {
+		t.Errorf("the connection: %v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // The level is the highest of which every case, and every case before it, has passed.

@@ -45,12 +45,17 @@ func describeCases() []testCase {
 		about("describe-words", "verdicts and reason codes are words, each declared once", wordsOf),
 		{"describe-same", Contract, "it says the same about itself each time, and to several who ask at once", describedAlike},
 		{"describe-quick", Contract, "it describes itself within a second", func(ctx context.Context, r *runner) error {
-			begun := time.Now()
-			_, err := r.describe(ctx)
-			if took := time.Since(begun); err == nil && took > time.Second {
-				err = fmt.Errorf("it took %s", took)
+			var took time.Duration
+			for range 3 { // a machine can be slow once
+				begun := time.Now()
+				if _, err := r.describe(ctx); err != nil {
+					return err
+				}
+				if took = time.Since(begun); took <= time.Second {
+					return nil
+				}
 			}
-			return err
+			return fmt.Errorf("it took %s", took)
 		}},
 	}
 }

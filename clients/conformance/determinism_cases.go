@@ -9,6 +9,9 @@ import (
 	"time"
 
 	checkerv1 "github.com/retrial-dev/retrial/gen/retrial/checker/v1"
+
+	"github.com/retrial-dev/retrial/server/checkerhost"
+	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
 )
 
 func deterministic(name, says string, fn func(ctx context.Context, r *runner) error) testCase {
@@ -120,8 +123,42 @@ func determinismCases() []testCase {
 		elsewhere("other-hash-seed-fixed", "without a random hash seed it answers alike", "PYTHONHASHSEED=0"),
 		elsewhere("one-processor", "on one processor it answers alike", "GOMAXPROCS=1", "UV_THREADPOOL_SIZE=1", "RAYON_NUM_THREADS=1"),
 		elsewhere("other-home", "with another home it answers alike", "HOME=/nonexistent"),
+		deterministic("other-clock", "with the clock moved by 400 days it answers alike", otherClock),
 		elsewhere("other-variables", "variables that it does not know change nothing", "DEBUG=1", "NODE_ENV=production", "ENV=prod", "VERBOSE=1", "SEED=1", "SOURCE_DATE_EPOCH=1"),
 	}
+}
+
+// otherClock asks a process that sees another date.
+func otherClock(ctx context.Context, r *runner) error {
+	if err := r.launched(); err != nil {
+		return err
+	}
+	if !sandbox.ShiftsClock {
+		return unobserved{"this platform cannot move a checker's clock"}
+	}
+	want, err := r.ask(ctx, plan{batches: [][]*checkerv1.Case{r.samples(r.some(), 1)}})
+	if err != nil {
+		return err
+	}
+	c := r.t.Command
+	c.Shift = 400 * 24 * time.Hour
+	h, err := checkerhost.Launch(ctx, c)
+	if errors.Is(err, checkerhost.ErrConfined) {
+		return unobserved{"this machine cannot move a checker's clock: " + err.Error()}
+	}
+	if err != nil {
+		return fmt.Errorf("400 days later it does not start: %w", err)
+	}
+	got, err := r.ask(ctx, plan{host: h, batches: [][]*checkerv1.Case{r.samples(r.some(), 1)}})
+	if err == nil {
+		err = alike(want, got, sameID, "400 days later")
+	}
+	if err == nil {
+		if shown := h.Unshifted(); shown != nil { // alike by a clock that was not moved shows nothing
+			err = unobserved{shown.Error()}
+		}
+	}
+	return errors.Join(err, h.Close())
 }
 
 func atOnce(ctx context.Context, r *runner) error {

@@ -50,28 +50,45 @@ func (r *runner) isolated(ctx context.Context, home string) (*checkerhost.Host, 
 	c.Env = append(append([]string{}, c.Env...), "HOME="+home, "XDG_CACHE_HOME="+home, "TMPDIR="+home)
 	c.Sandbox = sandbox.Network
 	h, err := checkerhost.Launch(ctx, c)
+	if errors.Is(err, checkerhost.ErrConfined) {
+		return nil, unobserved{"this machine cannot isolate a process: " + err.Error()}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("without a network it does not start: %w", err)
+	}
+	return h, nil
+}
+
+// otherFiles asks a process that can read no file but its own.
+func otherFiles(ctx context.Context, r *runner) error {
+	if err := r.launched(); err != nil {
+		return err
+	}
+	want, err := r.ask(ctx, plan{batches: [][]*checkerv1.Case{r.samples(r.some(), 1)}})
+	if err != nil {
+		return err
+	}
+	c := r.t.Command
+	c.Sandbox = sandbox.Strict
+	h, err := checkerhost.Launch(ctx, c)
+	if errors.Is(err, checkerhost.ErrConfined) {
+		return unobserved{"this machine has no such sandbox: " + err.Error()}
+	}
+	if err != nil {
+		return fmt.Errorf("without the files of others it does not start: %w", err)
+	}
+	got, err := r.ask(ctx, plan{host: h, batches: [][]*checkerv1.Case{r.samples(r.some(), 1)}})
 	if err == nil {
-		return h, nil
+		err = alike(want, got, sameID, "without the files of others")
 	}
-	// It may be the platform that cannot, and not the checker.
-	c.Sandbox = sandbox.Off
-	plain, plainErr := checkerhost.Launch(ctx, c)
-	if plainErr != nil {
-		return nil, plainErr
-	}
-	if err := plain.Close(); err != nil {
-		return nil, err
-	}
-	if !canIsolate(ctx) {
-		return nil, unobserved{"this platform cannot isolate a process: " + err.Error()}
-	}
-	return nil, fmt.Errorf("without a network it does not start: %w", err)
+	return errors.Join(err, h.Close())
 }
 
 func hermeticCases() []testCase {
 	return []testCase{
 		hermetic("no-network", "without a network it answers alike", func(*checkerhost.Host, string) error { return nil }),
 		hermetic("no-sockets", "it opens no socket of a network", func(h *checkerhost.Host, _ string) error { return sockets(h.Pid()) }),
+		{"other-files", Hermetic, "without the files of others it answers alike", otherFiles},
 		hermetic("no-children", "it starts no other process", func(h *checkerhost.Host, _ string) error { return children(h.Pid()) }),
 		hermetic("no-open-files", "it holds no file open for writing", func(h *checkerhost.Host, home string) error { return writes(h.Pid()) }),
 		hermetic("no-files", "it leaves no file in its home and its temporary directory", func(_ *checkerhost.Host, home string) error {

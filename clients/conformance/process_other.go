@@ -4,8 +4,6 @@ package conformance
 
 import "context"
 
-func canIsolate(context.Context) bool { return false }
-
 func sockets(int) error  { return notHere }
 func children(int) error { return notHere }
 func writes(int) error   { return notHere }

@@ -39,6 +39,8 @@ const (
 	Passed     Status = "pass"
 	Failed     Status = "fail"
 	Unobserved Status = "unobserved"
+	// Inapplicable is a case of what this checker does not have, by its own word: parameters, stubs, reason codes. It counts neither way.
+	Inapplicable Status = "not applicable"
 )
 
 // Result is one case.
@@ -49,7 +51,7 @@ type Result struct {
 	// Says is what it holds, in a sentence.
 	Says   string `json:"says"`
 	Status Status `json:"status"`
-	// Message says why it failed, or why nothing was observed.
+	// Message says why it failed, why nothing was observed, or why it does not apply.
 	Message string        `json:"message,omitempty"`
 	Took    time.Duration `json:"took_ns"`
 }
@@ -64,12 +66,11 @@ type Report struct {
 	Results []Result `json:"results"`
 }
 
-// settle works out the level that is reached.
+// settle works out the level that is reached: where something of each was seen, and nothing that fails or is out of sight.
 func (r *Report) settle() {
 	r.Reached = ""
 	for _, level := range Levels() {
-		if slices.ContainsFunc(r.Results, func(x Result) bool { return x.Level == level && x.Status != Passed }) ||
-			!slices.ContainsFunc(r.Results, func(x Result) bool { return x.Level == level }) {
+		if r.Count(level, Failed)+r.Count(level, Unobserved) > 0 || r.Count(level, Passed) == 0 {
 			return
 		}
 		r.Reached = level
@@ -91,11 +92,11 @@ func (r *Report) AtLeast(level Level) bool {
 	return r.Reached != "" && slices.Index(Levels(), r.Reached) >= slices.Index(Levels(), level)
 }
 
-// WriteTable writes the cases for a person: all, or those alone that did not pass.
+// WriteTable writes the cases for a person: all, or those alone that failed or were not observed.
 func (r *Report) WriteTable(w io.Writer, all bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, x := range r.Results {
-		if all || x.Status != Passed {
+		if all || x.Status == Failed || x.Status == Unobserved {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", x.Status, x.Level, x.Case, x.Says)
 			for line := range strings.Lines(x.Message) {
 				fmt.Fprintf(t, "\t\t\t  %s\n", strings.TrimRight(line, "\n"))
@@ -106,7 +107,7 @@ func (r *Report) WriteTable(w io.Writer, all bool) error {
 		return err
 	}
 	for _, level := range Levels() {
-		if _, err := fmt.Fprintf(w, "%-12s %2d passed, %d failed, %d not observed\n", level, r.Count(level, Passed), r.Count(level, Failed), r.Count(level, Unobserved)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-12s %2d passed, %d failed, %d not observed%s\n", level, r.Count(level, Passed), r.Count(level, Failed), r.Count(level, Unobserved), r.rest(level)); err != nil {
 			return err
 		}
 	}
@@ -116,6 +117,14 @@ func (r *Report) WriteTable(w io.Writer, all bool) error {
 	}
 	_, err := fmt.Fprintf(w, "%s %s: level reached: %s\n", r.Checker, r.Version, reached)
 	return err
+}
+
+// rest tells of the cases of a level that do not apply.
+func (r *Report) rest(level Level) string {
+	if n := r.Count(level, Inapplicable); n > 0 {
+		return fmt.Sprintf(", %d not applicable", n)
+	}
+	return ""
 }
 
 // WriteJSON writes the report as one document.
@@ -150,7 +159,7 @@ type junitMessage struct {
 func (r *Report) WriteJUnit(w io.Writer) error {
 	var out junitSuites
 	for _, level := range Levels() {
-		s := junitSuite{Name: string(level), Failures: r.Count(level, Failed), Skipped: r.Count(level, Unobserved)}
+		s := junitSuite{Name: string(level), Failures: r.Count(level, Failed), Skipped: r.Count(level, Unobserved) + r.Count(level, Inapplicable)}
 		for _, x := range r.Results {
 			if x.Level != level {
 				continue
@@ -159,7 +168,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 			switch x.Status {
 			case Failed:
 				c.Failure = &junitMessage{x.Message}
-			case Unobserved:
+			case Unobserved, Inapplicable:
 				c.Skipped = &junitMessage{x.Message}
 			}
 			s.Cases = append(s.Cases, c)

@@ -21,9 +21,13 @@ type Sample struct {
 
 // Target is the checker under test.
 type Target struct {
-	// Command starts it; Address is where it listens instead. Exactly one is set.
+	// Command starts it; Address is where it listens instead; Host is a connection to it that is there, the caller's to close: what
+	// needs a process or a connection of its own does not apply to it. Exactly one is set.
 	Command checkerhost.Command
 	Address string
+	Host    *checkerhost.Host
+	// UpTo is the last level whose cases are run; all where it is empty.
+	UpTo Level
 	// Samples are cases that it can decide. Without any it is asked made-up ones, which it may refuse one by one.
 	Samples []Sample
 	// Parameters are the values of its parameters as JSON, by name; those that are not there take their defaults.
@@ -35,7 +39,7 @@ type Target struct {
 }
 
 // Run runs every case against a checker. The error says that it could not be started or reached at all.
-func Run(ctx context.Context, t Target) (*Report, error) {
+func Run(ctx context.Context, t Target) (report *Report, err error) {
 	if t.Patience == 0 {
 		t.Patience = 30 * time.Second
 	}
@@ -48,19 +52,24 @@ func Run(ctx context.Context, t Target) (*Report, error) {
 		return nil, err
 	}
 	r.main = main
-	report := &Report{Checker: main.Description().GetName(), Version: main.Description().GetVersion(), Build: main.Description().GetBuildDigest()}
+	defer func() { err = errors.Join(err, r.close()) }()
+	report = &Report{Checker: main.Description().GetName(), Version: main.Description().GetVersion(), Build: main.Description().GetBuildDigest()}
 	all := cases()
+	if t.UpTo != "" {
+		last := slices.Index(Levels(), t.UpTo)
+		all = slices.DeleteFunc(all, func(c testCase) bool { return slices.Index(Levels(), c.level) > last })
+	}
 	for i, c := range all {
 		if t.Progress != nil {
 			t.Progress(i, len(all), c.name)
 		}
 		report.Results = append(report.Results, r.try(ctx, c))
 		if err := ctx.Err(); err != nil {
-			return nil, errors.Join(context.Cause(ctx), r.main.Close())
+			return nil, context.Cause(ctx)
 		}
 	}
 	report.settle()
-	return report, r.main.Close()
+	return report, nil
 }
 
 // madeUp are inputs that no checker needs to understand.
@@ -85,6 +94,12 @@ type unobserved struct{ why string }
 // Error implements error.
 func (u unobserved) Error() string { return u.why }
 
+// inapplicable is an error that says what this checker does not have.
+type inapplicable struct{ why string }
+
+// Error implements error.
+func (u inapplicable) Error() string { return u.why }
+
 // cases lists the whole suite in its order.
 func cases() []testCase {
 	return slices.Concat(describeCases(), streamCases(), inputCases(), stubCases(), hostileCases(), declaredCases(), determinismCases(), behaviourCases(), hermeticCases())
@@ -107,7 +122,10 @@ type runner struct {
 
 // start starts or dials another instance, with these variables on top of the environment.
 func (r *runner) start(ctx context.Context, env ...string) (*checkerhost.Host, error) {
-	if r.t.Address != "" {
+	switch {
+	case r.t.Host != nil:
+		return r.t.Host, nil
+	case r.t.Address != "":
 		return checkerhost.Dial(ctx, r.t.Address)
 	}
 	c := r.t.Command
@@ -115,8 +133,19 @@ func (r *runner) start(ctx context.Context, env ...string) (*checkerhost.Host, e
 	return checkerhost.Launch(ctx, c)
 }
 
+// close lets go of the checker, but of one that was there before.
+func (r *runner) close() error {
+	if r.t.Host != nil {
+		return nil
+	}
+	return r.main.Close()
+}
+
 // launched says why the process of the checker cannot be looked at, or nil.
 func (r *runner) launched() error {
+	if r.t.Host != nil {
+		return inapplicable{"there is a connection to the checker, and nothing else"}
+	}
 	if r.t.Address != "" {
 		return unobserved{"the checker was dialled: its process is out of sight"}
 	}
@@ -134,7 +163,10 @@ func (r *runner) try(ctx context.Context, c testCase) Result {
 	}
 	out.Took = time.Since(begun)
 	var nothing unobserved
+	var absent inapplicable
 	switch {
+	case errors.As(err, &absent):
+		out.Status, out.Message = Inapplicable, absent.why
 	case errors.As(err, &nothing):
 		out.Status, out.Message = Unobserved, nothing.why
 	case err != nil:
@@ -149,6 +181,9 @@ func (r *runner) alive(ctx context.Context) error {
 	defer cancel()
 	if _, err := checkerv1.NewCheckerServiceClient(r.main.Conn()).Describe(quick, &checkerv1.DescribeRequest{}); err == nil {
 		return nil
+	}
+	if r.t.Host != nil {
+		return errors.New("the checker is gone, and nobody can start it again")
 	}
 	if err := r.main.Close(); err != nil {
 		return err

@@ -48,9 +48,12 @@ func missingStub(ctx context.Context, r *runner) error {
 	cases, err := r.stubbed()
 	var nothing unobserved
 	if errors.As(err, &nothing) {
-		cases = r.samples(r.some(), 1)
 		if r.main.Description().GetCallsStubs() {
 			return err
+		}
+		cases = r.samples(r.some(), 1)
+		if !slices.ContainsFunc(cases, func(c *checkerv1.Case) bool { return len(c.GetStubs()) > 0 }) {
+			return inapplicable{"it declares that it calls no stubs, and no sample has one"}
 		}
 	}
 	with, err := r.ask(ctx, plan{batches: [][]*checkerv1.Case{cases}})
@@ -61,9 +64,11 @@ func missingStub(ctx context.Context, r *runner) error {
 	if err != nil {
 		return err
 	}
+	seen := false
 	for id, res := range with {
 		bare := without[id]
 		used := len(res.GetStubsUsed()) > 0
+		seen = seen || used
 		switch e := bare.GetError(); {
 		case used && e.GetCode() != checkerv1.CaseErrorCode_CASE_ERROR_CODE_STUB_MISSING:
 			return fmt.Errorf("case %d used stub %q; without it, it was answered %s", id, res.GetStubsUsed()[0], shown(bare))
@@ -72,6 +77,9 @@ func missingStub(ctx context.Context, r *runner) error {
 		case !used && shown(res) != shown(bare):
 			return fmt.Errorf("case %d used no stub, and yet without one it was answered %s in place of %s", id, shown(bare), shown(res))
 		}
+	}
+	if !seen && r.main.Description().GetCallsStubs() {
+		return unobserved{fmt.Sprintf("it declares that it calls stubs, and used none over %d samples that have some", len(with))}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func passed() *gatev1.Decision {
 		ReplayId: "r-1", Release: "v2", Set: "memory", Version: 7, Checksum: "sha256:" + hex64, Ruling: gatev1.Ruling_RULING_PASS,
 		Summary: "release passed: 3 of 3 fixtures agree", Expected: 3, Confirmed: 3, Evaluated: 3,
 		Policy: &gatev1.Policy{Kind: gatev1.PolicyKind_POLICY_KIND_FULL}, DecidedAt: timestamppb.New(decided), SubmittedBy: "ada",
-		Baseline: &gatev1.CheckerIdentity{Name: "promotion", Version: "1.0.0"}, Candidate: &gatev1.CheckerIdentity{Name: "promotion", Version: "1.1.0"},
+		Baseline: &gatev1.CheckerIdentity{Name: "promotion", Version: "1.0.0"}, Candidate: &gatev1.CheckerIdentity{Name: "promotion", Version: "1.1.0", ProgramDigest: "sha256:" + strings.Repeat("06", 32)},
 		Evidence: &gatev1.Evidence{
 			ArtifactDigest: "sha256:" + strings.Repeat("01", 32), SetChecksum: "sha256:" + hex64, PolicyDigest: "sha256:" + strings.Repeat("02", 32),
 			AllowlistDigest: "sha256:" + strings.Repeat("03", 32), StubsDigest: "sha256:" + strings.Repeat("04", 32),

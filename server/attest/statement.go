@@ -165,7 +165,7 @@ func (c *descriptors) checker(name, build string, id *gatev1.CheckerIdentity) {
 		return
 	}
 	annotations := map[string]any{}
-	for key, value := range map[string]string{"name": id.GetName(), "version": id.GetVersion(), "configurationVersion": id.GetConfigurationVersion()} {
+	for key, value := range map[string]string{"name": id.GetName(), "version": id.GetVersion(), "configurationVersion": id.GetConfigurationVersion(), "programDigest": id.GetProgramDigest()} {
 		if value != "" {
 			annotations[key] = fixture.Cut(value, maxText)
 		}

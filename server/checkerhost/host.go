@@ -264,7 +264,7 @@ func (h *Host) explain(err error) error {
 			soon = exitTimeout // the connection is gone: the first sign of a process that ends
 		}
 		if last := h.process.postMortem(soon); last != "" {
-			return marked{fmt.Errorf("%s (%s)", last, statusText(err)), errEnded}
+			return marked{fmt.Errorf("%s (%s)", last, statusText(err)), ErrEnded}
 		}
 		if tail := h.process.stderr.String(); tail != "" {
 			return fmt.Errorf("%s; its last lines on stderr:\n%s", statusText(err), tail)
@@ -308,6 +308,14 @@ func (h *Host) Sandbox() (level sandbox.Level, without string) {
 		all = append(all, h.weaker)
 	}
 	return level, strings.Join(append(all, sandbox.Unenforced(level)...), "; ")
+}
+
+// Unshifted says why a launched checker that runs sees the clock as it is, although its command moves it; nil where it does not.
+func (h *Host) Unshifted() error {
+	if h.process == nil {
+		return errors.New("it was not launched here")
+	}
+	return h.process.plan.Unshifted(h.process.cmd.Process.Pid)
 }
 
 // Close lets go of the checker. A launched one is killed, and gone when Close returns.

@@ -40,10 +40,12 @@ type Command struct {
 	Read []string
 	// Shift moves the wall clock that it sees. CodePrecondition where sandbox.ShiftsClock is not.
 	Shift time.Duration
+
+	memory uint64 // sandbox.Plan's
 }
 
 // Launch starts a checker and asks who it is. CodeUnavailable if it does not start, with what it printed; CodeInvalid
-// for a command that is none.
+// for a command that is none; ErrConfined is wrapped where its sandbox cannot be had here.
 func Launch(ctx context.Context, c Command) (*Host, error) {
 	if c.Sandbox != sandbox.Auto {
 		return c.launch(ctx, c.Sandbox)
@@ -55,7 +57,7 @@ func Launch(ctx context.Context, c Command) (*Host, error) {
 			h.weaker = strings.Join(weaker, "; ")
 			return h, nil
 		}
-		if level == sandbox.Off || !errors.Is(err, errConfined) && !errors.Is(err, errEnded) || ctx.Err() != nil {
+		if level == sandbox.Off || !errors.Is(err, ErrConfined) && !errors.Is(err, ErrEnded) || ctx.Err() != nil {
 			return nil, err
 		}
 		weaker = append(weaker, fmt.Sprintf("%s: %s", level, fixture.Printable(err.Error(), maxWeaker)))
@@ -84,7 +86,7 @@ func (c Command) launch(ctx context.Context, level sandbox.Level) (*Host, error)
 		cmd.Args[0] = c.Arg0
 	}
 	p := &process{dir: dir, ended: make(chan struct{}), done: make(chan struct{})}
-	p.plan = sandbox.Plan{Level: level, Shift: c.Shift}
+	p.plan = sandbox.Plan{Level: level, Shift: c.Shift, Memory: c.memory}
 	if level >= sandbox.Strict {
 		p.plan.Private, p.plan.Read = dir, c.own(path)
 		cmd.Env = append(cmd.Env, "HOME="+dir, "TMPDIR="+dir)

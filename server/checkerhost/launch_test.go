@@ -41,8 +41,28 @@ func checkerMain(mode string, args []string) int {
 			return 1
 		}
 		return 0
-	case "half-handshake":
-		fmt.Print("1|1|unix|/no/such")
+	case "tries":
+		return tries(args)
+	case "host":
+		return host(args[0])
+	case "needs": // a file, whose name it is given with a star behind
+		_, err := os.ReadFile(strings.TrimSuffix(args[0], "*"))
+		if err == nil {
+			return retrial.Serve(goodChecker{})
+		}
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	case "wrong-handshake":
+		_, err := os.ReadFile("/etc/hostname")
+		fmt.Println("hello, in the sandbox:", errors.Is(err, os.ErrPermission))
+		<-time.After(time.Hour)
+		return 0
+	case "daemon":
+		return daemon(args)
+	case "half-handshake", "daemon-itself":
+		if mode == "half-handshake" {
+			fmt.Print("1|1|unix|/no/such")
+		}
 		<-time.After(time.Hour)
 		return 0
 	default:

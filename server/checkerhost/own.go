@@ -8,12 +8,12 @@ import (
 )
 
 // setFiles are what a set's directory has that no checker may see: what it would decide was recorded there.
-var setFiles = []string{"retrial.yaml", "fixtures", "stubs", "prompts", "allowlist.json", "quarantine.json", ".retrial"}
+var setFiles = []string{"retrial.yaml", "fixtures", "stubs", "prompts", "allowlist.json", "quarantine.json", ".retrial", ".git"}
 
 // own gives the files that a checker is made of, as far as its command shows: the directory of its program, which for one in a
 // bin directory is the one around that (an interpreter with its library, a virtual environment), those of links on the way to it,
-// and the directories of the files that its arguments name. The home directory and the root are nobody's own, and in the
-// directory of a set everything is but the set.
+// and the directories that its arguments name, or in which the files that they name lie. The home directory and the root are nobody's
+// own, and in the directory of a set, and of one that lies two directories below at most, everything is but the set.
 func (c Command) own(program string) []string {
 	out := slices.Clone(c.Read)
 	for i, path := range out {
@@ -37,7 +37,11 @@ func (c Command) own(program string) []string {
 	}
 	for _, arg := range c.Argv[min(1, len(c.Argv)):] {
 		path := c.absolute(arg)
-		if _, err := os.Stat(path); err == nil && !strings.HasPrefix(arg, "-") {
+		switch info, err := os.Stat(path); {
+		case err != nil || arg == "" || strings.HasPrefix(arg, "-"):
+		case info.IsDir(): // it can be the set's, or the home directory
+			out = append(out, around(path, false)...)
+		default:
 			out = append(out, path)
 			out = append(out, around(filepath.Dir(path), false)...)
 		}
@@ -59,34 +63,99 @@ func (c Command) absolute(path string) string {
 
 // around gives what may be read of a directory that has a checker's file in it.
 func around(dir string, program bool) []string {
-	if program && filepath.Base(dir) == "bin" && !tooWide(filepath.Dir(dir)) {
-		dir = filepath.Dir(dir)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // or a link to the home directory would give all of it
 	}
-	if tooWide(dir) {
+	if up := filepath.Dir(dir); program && filepath.Base(dir) == "bin" {
+		switch {
+		case filepath.Base(up) == ".local" && isHome(filepath.Dir(up)): // where programs of a user are, beside everything else of theirs
+			return []string{dir, filepath.Join(up, "lib")}
+		case !tooWide(up):
+			dir = up
+		}
+	}
+	if tooWide(dir) || strings.HasPrefix(dir+"/", "/usr/") { // the latter is the system's, and large
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(dir, setFiles[0])); err != nil {
+	return without(dir, setDepth)
+}
+
+// setDepth is how far below a directory the directories of sets are looked for.
+const setDepth = 2
+
+// without gives a directory but for the files of the sets in it: the directory itself where it has none.
+func without(dir string, depth int) []string {
+	_, err := os.Stat(filepath.Join(dir, setFiles[0]))
+	isSet := err == nil
+	if !isSet && depth == 0 {
 		return []string{dir}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil
+		return []string{dir} // whoever may not read it is not given it by a rule either
 	}
 	var out []string
+	whole := !isSet
 	for _, e := range entries {
-		if !slices.Contains(setFiles, e.Name()) {
-			out = append(out, filepath.Join(dir, e.Name()))
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case isSet && slices.Contains(setFiles, e.Name()):
+		case isSet && e.Type()&os.ModeSymlink != 0 && !outside(dir, path): // a rule for a link is one for what it leads to
+		case e.IsDir() && depth > 0:
+			below := without(path, depth-1)
+			whole = whole && len(below) == 1 && below[0] == path
+			out = append(out, below...)
+		default:
+			out = append(out, path)
 		}
+	}
+	if whole {
+		return []string{dir}
 	}
 	return out
 }
 
-// tooWide says whether a directory has more in it than a checker: the root, what all users share, a home directory or what has
-// home directories in it.
+// outside says that a link leads to nothing of the set in a directory.
+func outside(dir, link string) bool {
+	to, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(setFiles, func(name string) bool {
+		file := filepath.Join(dir, name)
+		return to == dir || to == file || strings.HasPrefix(to, file+string(filepath.Separator)) || strings.HasPrefix(dir, to+string(filepath.Separator))
+	})
+}
+
+// shared are directories that have more in them than a checker.
+var shared = []string{"/", "/tmp", "/var/tmp", "/etc", "/var", "/var/lib", "/home", "/Users", "/root", "/run", "/dev", "/proc", "/sys", "/mnt", "/media", "/srv"}
+
+// tooWide says whether a directory has more in it than a checker: the root, what all users share, a home directory, what has home
+// directories in it, or what is everything of a user's but for the name.
 func tooWide(dir string) bool {
-	if slices.Contains([]string{"/", "/tmp", "/var/tmp", "/etc", "/var", "/home", "/root", "/run", "/dev", "/proc", "/sys", "/mnt", "/srv"}, dir) || dir == filepath.Dir(dir) {
+	up := filepath.Dir(dir)
+	if slices.Contains(shared, dir) || dir == up || dir == filepath.Clean(os.TempDir()) || up == "/home" || up == "/Users" || up == "/run/user" {
 		return true
 	}
-	home, err := os.UserHomeDir()
-	return err == nil && (dir == home || strings.HasPrefix(home, dir+string(filepath.Separator)))
+	if filepath.Base(dir) == ".local" && isHome(up) {
+		return true
+	}
+	return slices.ContainsFunc(homes(), func(home string) bool {
+		return dir == home || strings.HasPrefix(home, dir+string(filepath.Separator))
+	})
+}
+
+func isHome(dir string) bool {
+	return slices.Contains(homes(), dir) || filepath.Dir(dir) == "/home" || filepath.Dir(dir) == "/Users"
+}
+
+// homes gives the home directory, as the environment has it and as it is without links.
+func homes() (out []string) {
+	if home, err := os.UserHomeDir(); err == nil {
+		out = append(out, filepath.Clean(home))
+		if real, err := filepath.EvalSymlinks(home); err == nil {
+			out = append(out, real)
+		}
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
@@ -104,24 +105,24 @@ func (p *process) supervise(started chan<- error, outR, errR *os.File) {
 	close(p.done)
 }
 
-// errConfined says that it is the sandbox that cannot be had, and not the checker that fails.
-var errConfined = errors.New("the sandbox cannot be had here")
+// ErrConfined is wrapped by the error of Launch where it is the sandbox that cannot be had here, and not the checker that fails.
+var ErrConfined = errors.New("the sandbox cannot be had here")
 
 // begin starts the process in its sandbox.
 func (p *process) begin() error {
 	if err := p.plan.Enter(); err != nil {
-		return fmt.Errorf("%w: %w", errConfined, err)
+		return fmt.Errorf("%w: %w", ErrConfined, err)
 	}
 	if err := p.cmd.Start(); err != nil {
-		if p.plan.Level > sandbox.Off {
-			err = fmt.Errorf("%w: %w", errConfined, err)
+		if p.plan.Level > sandbox.Off || p.plan.Taints() {
+			err = fmt.Errorf("%w: %w", ErrConfined, err)
 		}
 		return err
 	}
 	if err := p.plan.Release(p.cmd.Process.Pid); err != nil {
 		killGroup(p.cmd.Process.Pid)
 		_ = p.cmd.Wait() // it was killed
-		return fmt.Errorf("%w: %w", errConfined, err)
+		return fmt.Errorf("%w: %w", ErrConfined, err)
 	}
 	return nil
 }
@@ -222,13 +223,13 @@ func (p *process) startError(err error) error {
 	}
 	said := p.explainStart(err)
 	if p.exited() && exitedByItself(p.waitErr) {
-		said = marked{said, errEnded}
+		said = marked{said, ErrEnded}
 	}
 	return said
 }
 
-// errEnded says that a checker has ended by itself before it could be asked.
-var errEnded = errors.New("it has ended by itself")
+// ErrEnded is wrapped where a checker has ended by itself.
+var ErrEnded = errors.New("it has ended by itself")
 
 // marked is an error that Is another one beside what it says.
 type marked struct {
@@ -238,9 +239,14 @@ type marked struct {
 
 func (m marked) Unwrap() []error { return []error{m.error, m.as} }
 
+// exitedByItself says whether a process ended of itself, be it by a crash: the host kills by SIGKILL alone.
 func exitedByItself(err error) bool {
 	var exit *exec.ExitError
-	return err == nil || errors.As(err, &exit) && exit.Exited()
+	if !errors.As(err, &exit) {
+		return err == nil
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return exit.Exited() || ok && status.Signaled() && status.Signal() != syscall.SIGKILL
 }
 
 func (p *process) explainStart(err error) error {

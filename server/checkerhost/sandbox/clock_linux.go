@@ -1,10 +1,14 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,14 +24,16 @@ const ShiftsClock = true
 // clock answers for the kernel whoever asks for the time. The kernel's own short cut, a page of code in each process, is hidden
 // from the program before it starts (hideVDSO), so that it has to ask.
 type clock struct {
-	fd    int
-	shift time.Duration
-	done  sync.WaitGroup
-	stop  [2]int // a pipe: closing its end wakes the listener
+	fd      int
+	shift   time.Duration
+	starter int // the thread that starts the program: it is under the filter too, and sees the time as it is
+	done    sync.WaitGroup
+	stop    [2]int // a pipe: closing its end wakes the listener
+	began   []byte // what the kernel told the program when it began
 }
 
 // wallClocks are the clocks that show the date.
-var wallClocks = []uint64{unix.CLOCK_REALTIME, unix.CLOCK_REALTIME_COARSE, unix.CLOCK_TAI}
+var wallClocks = []uint64{unix.CLOCK_REALTIME, unix.CLOCK_REALTIME_COARSE, unix.CLOCK_REALTIME_ALARM, unix.CLOCK_TAI}
 
 func newClock(shift time.Duration) (*clock, error) {
 	group := seccomp.SyscallGroup{Action: seccomp.ActionUserNotify, Names: []string{"gettimeofday"}}
@@ -38,12 +44,14 @@ func newClock(shift time.Duration) (*clock, error) {
 	if hasTimeCall {
 		group.Names = append(group.Names, "time")
 	}
-	c := &clock{shift: shift}
+	c := &clock{shift: shift, starter: unix.Gettid()}
 	if err := unix.Pipe2(c.stop[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
 	}
 	var err error
-	if c.fd, err = install(seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{group}}, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER); err != nil {
+	// A signal would cut short what waits for its answer, and runtimes signal their threads all the time.
+	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	if c.fd, err = install(seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{group}}, flags); err != nil {
 		return nil, errors.Join(err, unix.Close(c.stop[0]), unix.Close(c.stop[1]))
 	}
 	unix.CloseOnExec(c.fd)
@@ -91,7 +99,7 @@ func (c *clock) listen() {
 			continue // whoever asked is gone
 		}
 		a := answer{id: n.id, flags: goOn}
-		if int(n.pid) != os.Getpid() { // the thread that starts the program is ours, and sees the time as it is
+		if int(n.pid) != c.starter {
 			a = c.answer(n)
 		}
 		_ = ioctl(c.fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) // it fails where whoever asked is gone
@@ -121,11 +129,25 @@ func (c *clock) answer(n notification) answer {
 		at, text = n.args[1], binary.NativeEndian.AppendUint64(seconds, uint64(now.Nanosecond()))
 	}
 	if at != 0 {
-		if err := poke(int(n.pid), at, text); err != nil {
+		if err := c.tell(n, at, text); err != nil {
 			out.err, out.value = -int32(unix.EFAULT), 0
 		}
 	}
 	return out
+}
+
+// tell writes the time to whoever asked. A thread that has ended since can have left its number to one of another program, so
+// that the file is opened first, and then held against who waits.
+func (c *clock) tell(n notification, at uint64, text []byte) error {
+	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", n.pid), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if errno := ioctl(c.fd, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)); errno != 0 {
+		return errors.Join(errno, f.Close())
+	}
+	_, err = f.WriteAt(text, int64(at))
+	return errors.Join(err, f.Close())
 }
 
 func poke(pid int, at uint64, text []byte) error {
@@ -184,6 +206,42 @@ func hideVDSO(pid int) error {
 			return poke(pid, at, binary.NativeEndian.AppendUint64(nil, auxIgnore))
 		}
 	}
+}
+
+// Unshifted says why a running program, or one of the processes that it has, sees the clock as it is, or nil: it has become another
+// program since it began, from which nobody has hidden the kernel's page of code. What does that is a script around the program.
+func (p *Plan) Unshifted(pid int) error {
+	if p.clock == nil {
+		return nil
+	}
+	now, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, p.clock.began) { // a process that was forked has what its parent had
+		name, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		return errors.Join(fmt.Errorf("it has started %q, which sees the clock as it is: name that program itself", name), err)
+	}
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil || len(tasks) == 0 {
+		return errors.Join(err, errors.New("this kernel does not tell which processes it has started"))
+	}
+	for _, t := range tasks {
+		children, err := os.ReadFile(t)
+		if err != nil {
+			continue // that thread is gone
+		}
+		for _, child := range strings.Fields(string(children)) {
+			n, err := strconv.Atoi(child)
+			if err == nil {
+				err = p.Unshifted(n)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // startOfStack gives where the arguments of a program begin that has not begun.

@@ -12,7 +12,7 @@ import (
 
 // system are the files of a machine that programs need to start, whatever they are written in. None of them is anybody's data.
 var system = []string{
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store",
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store",
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives", "/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/etc/pki/tls/openssl.cnf", "/etc/java-11-openjdk", "/etc/java-17-openjdk",
 	"/etc/java-21-openjdk", "/etc/java-25-openjdk",
 	"/proc/meminfo", "/proc/cpuinfo", "/proc/sys/vm", "/proc/sys/kernel/pid_max", "/sys/devices/system/cpu", "/sys/kernel/mm",
@@ -25,8 +25,9 @@ const (
 	readFile  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE
 	readTree  = readFile | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	writeFile = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	// No symbolic links: the host connects to the socket that a checker names in its directory, and would follow one out of it.
 	writeTree = writeFile | readTree | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
-		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_REFER
 )
 
@@ -43,7 +44,9 @@ func ruleset(abi int) unix.LandlockRulesetAttr {
 		attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
 	if abi >= 6 {
-		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+		// Not LANDLOCK_SCOPE_SIGNAL: a program signals nobody outside its process namespace, and before Linux 6.15 it would keep the
+		// thread that starts the program from the other threads of this one, which the Go runtime preempts by signals.
+		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 	}
 	return attr
 }

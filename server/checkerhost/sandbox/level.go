@@ -2,7 +2,7 @@
 // platform; it never promises less than it was asked for without an error.
 //
 // What a sandbox does not keep from a program: the time, the number of its processors, the kernel's version, what stands in the
-// directories that it may read, and the time that its own work takes.
+// directories that it may read, whether a file is there at all with its size and its times, and how long its own work takes.
 package sandbox
 
 import (
@@ -16,12 +16,12 @@ type Level int
 const (
 	// Off keeps nothing but the environment and the terminal.
 	Off Level = iota
-	// Network has no network, not even the loopback of this machine, no abstract socket, no shared memory and no process of others;
-	// whatever the program starts ends with it.
+	// Network has no network, not even the loopback of this machine, no abstract socket, no shared memory of System V and no process
+	// of others that it could signal or look into; whatever it starts ends with it.
 	Network
-	// Strict has beside that no file but those it is made of and those of the system that programs need to start; no file
-	// written but in a directory of its own that goes with it; no connection to a socket by its path, no new privileges, and
-	// limits on memory, on what it writes and on open files.
+	// Strict has beside that no file read but those it is made of and those of the system that programs need to start; no file
+	// written, and none given another mode, owner, time or attribute, but that it writes in a directory of its own that goes with it; no
+	// connection to a socket by its path, no new privileges, and limits on memory, on what it writes and on open files.
 	Strict
 )
 
@@ -57,11 +57,11 @@ func ParseLevel(name string) (Level, error) {
 // Limits of a program at level Strict, each for one process of it.
 const (
 	// MemoryBytes bounds what it can write to in its memory. Address space that is only reserved does not count: runtimes
-	// reserve a great deal.
+	// reserve a great deal. Neither does memory that it shares, with its own processes or with none.
 	MemoryBytes = 8 << 30
 	// Processes bounds its processes and threads. Linux does not hold root to it.
 	Processes = 1024
-	// FileBytes bounds one file that it writes in its own directory.
+	// FileBytes bounds one file that it writes in its own directory, of which it can write many.
 	FileBytes = 64 << 20
 	// OpenFiles bounds its open files.
 	OpenFiles = 4096
@@ -79,8 +79,17 @@ type Plan struct {
 	Private string
 	// Shift moves the clock that it sees: the wall clock alone, by this much. Only where ShiftsClock.
 	Shift time.Duration
+	// Memory is another limit than MemoryBytes, in bytes; zero is none.
+	Memory uint64
 
 	clock *clock
+}
+
+func (p *Plan) memory() uint64 {
+	if p.Memory != 0 {
+		return p.Memory
+	}
+	return MemoryBytes
 }
 
 // Taints says whether Enter changes the thread for good.

@@ -65,8 +65,8 @@ func (p *Plan) Release(pid int) error {
 	if _, err := wait4(pid, &status); err != nil {
 		return fmt.Errorf("wait for its start: %w", err)
 	}
-	if !status.Stopped() {
-		return nil // it is gone, as its end will say
+	if !status.Stopped() || status.StopSignal() != unix.SIGTRAP {
+		return fmt.Errorf("it did not come to its first instruction: wait status %#x", uint32(status))
 	}
 	// This thread may not open what is to be written: another one does.
 	prepared := make(chan error)
@@ -90,6 +90,10 @@ func (p *Plan) prepare(pid int) error {
 		if err := hideVDSO(pid); err != nil {
 			return fmt.Errorf("move the clock: %w", err)
 		}
+		var err error
+		if p.clock.began, err = os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid)); err != nil {
+			return fmt.Errorf("move the clock: %w", err)
+		}
 	}
 	if p.Level >= Network {
 		// Its user keeps its number, as a user without privileges: those that it had in its namespace ended with exec.
@@ -110,7 +114,7 @@ func (p *Plan) prepare(pid int) error {
 		what  int
 		limit uint64
 	}{
-		{unix.RLIMIT_DATA, MemoryBytes}, {unix.RLIMIT_NPROC, Processes}, {unix.RLIMIT_FSIZE, FileBytes},
+		{unix.RLIMIT_DATA, p.memory()}, {unix.RLIMIT_NPROC, Processes}, {unix.RLIMIT_FSIZE, FileBytes},
 		{unix.RLIMIT_NOFILE, OpenFiles}, {unix.RLIMIT_CPU, uint64(CPUTime.Seconds())}, {unix.RLIMIT_CORE, 0},
 	} {
 		if err := bound(pid, l.what, l.limit); err != nil {

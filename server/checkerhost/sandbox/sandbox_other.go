@@ -35,6 +35,9 @@ func (p *Plan) Enter() error {
 // Release lets the started process go on.
 func (p *Plan) Release(int) error { return nil }
 
+// Unshifted says why a running program sees the clock as it is.
+func (p *Plan) Unshifted(int) error { return errors.New("the clock cannot be moved here") }
+
 // Close ends what a plan needs while the program runs.
 func (p *Plan) Close() error { return nil }
 
