@@ -59,6 +59,8 @@ type Trial struct {
 	IncludeDerived bool
 	// Notes are findings of the caller's own, told first.
 	Notes []gate.Finding
+	// ModelCalls knows what the checkers asked a model by themselves; nil where they cannot.
+	ModelCalls ModelCalls
 	// Show are the members of the input to show beside a flip.
 	Show []string
 	// CaseTimeout is how long a checker may leave every case unanswered.
@@ -127,5 +129,6 @@ func Run(ctx context.Context, t Trial, sink Sink) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.RunTimeout, errRunTimeout)
 	defer cancel()
 	r := &run{t: t, ctx: ctx, docket: docket{policy: t.Policy, list: gate.NewAllowlist(t.Allowlist, t.Now), sink: sink, cancel: cancel}}
+	r.usage.model = r.askedModel
 	return r.phases()
 }
