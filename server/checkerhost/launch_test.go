@@ -41,6 +41,10 @@ func checkerMain(mode string, args []string) int {
 			return 1
 		}
 		return 0
+	case "dials":
+		return dialsChecker(args[0], args[1])
+	case "launches":
+		return launches()
 	case "half-handshake":
 		fmt.Print("1|1|unix|/no/such")
 		<-time.After(time.Hour)

@@ -27,8 +27,9 @@ const (
 	ptraceDetach  = 17
 )
 
-// filterCalls has the calling thread, and what it starts, go without these system calls.
-func filterCalls() error {
+// filterCalls has the calling thread, and what it starts, go without these system calls. With a loopback, streams over IPv4 are
+// left, and connecting is the dialer's.
+func filterCalls(loopback bool) error {
 	group := seccomp.SyscallGroup{Action: refuse}
 	for _, name := range refused {
 		if name == "ptrace" {
@@ -37,10 +38,17 @@ func filterCalls() error {
 			}})
 			continue
 		}
+		if name == "connect" && loopback {
+			continue
+		}
 		group.Names = append(group.Names, name)
 	}
+	families := seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.NotEqual, Value: unix.AF_UNIX}}
+	if loopback {
+		families = append(families, seccomp.Condition{Argument: 0, Operation: seccomp.NotEqual, Value: unix.AF_INET})
+	}
+	group.NamesWithCondtions = append(group.NamesWithCondtions, seccomp.NameWithConditions{Name: "socket", Conditions: families})
 	for _, c := range []seccomp.Condition{
-		{Argument: 0, Operation: seccomp.NotEqual, Value: unix.AF_UNIX},
 		{Argument: 1, Operation: seccomp.BitsSet, Value: unix.SOCK_DGRAM}, // and SOCK_RAW
 		{Argument: 1, Operation: seccomp.BitsSet, Value: 4},               // SOCK_RDM and above
 	} {

@@ -7,6 +7,7 @@ package sandbox
 
 import (
 	"fmt"
+	"net"
 	"time"
 )
 
@@ -79,9 +80,17 @@ type Plan struct {
 	Private string
 	// Shift moves the clock that it sees: the wall clock alone, by this much. Only where ShiftsClock.
 	Shift time.Duration
+	// Loopback has the program reach one port, LoopbackHost and LoopbackPort, behind which Listener listens once Release is over: in
+	// the levels that give it a network of its own, and not for one whose clock is moved.
+	Loopback bool
 
-	clock *clock
+	clock    *clock
+	dialer   *dialer
+	loopback net.Listener
 }
 
 // Taints says whether Enter changes the thread for good.
-func (p *Plan) Taints() bool { return p.Level >= Strict || p.Shift != 0 }
+func (p *Plan) Taints() bool { return p.Level >= Strict || p.Shift != 0 || p.listens() }
+
+// listens says whether something listens in the program's network; in that of everybody the caller can.
+func (p *Plan) listens() bool { return p.Loopback && p.Level >= Network }
