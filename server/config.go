@@ -79,6 +79,9 @@ type CheckerConfig struct {
 	// Read are files and directories, relative to Dir, that Command may read in the sandbox strict, beside those of its program
 	// and those that its arguments name.
 	Read []string `yaml:"read"`
+	// ModelEndpoint has Command find a model of OpenAI's form at OPENAI_BASE_URL, which answers during a replay from the
+	// recordings of the version, and from nothing else. In the sandboxes strict and network that takes root.
+	ModelEndpoint bool `yaml:"model_endpoint"`
 	// Address is where the checker listens: "unix:/run/checker.sock" or "127.0.0.1:9000".
 	Address string `yaml:"address"`
 }
@@ -201,6 +204,9 @@ func (c Config) Validate() error {
 		}
 		if len(checker.Command) == 0 && (checker.Sandbox != "" || len(checker.Read) > 0) {
 			refuse("checkers."+name, "sandbox and read are for a command")
+		}
+		if len(checker.Command) == 0 && checker.ModelEndpoint {
+			refuse("checkers."+name, "model_endpoint is for a command: where a checker that runs elsewhere finds its model is not the server's to say")
 		}
 		if _, err := checker.level(); err != nil {
 			refuse("checkers."+name+".sandbox", "%w", err)

@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "faulty" {
 		os.Exit(faulty(process{mode: os.Args[2], pids: os.Args[3], args: os.Args[4:]}))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "asks-model" {
+		os.Exit(retrial.Serve(asksModel{os.Args[2]}))
+	}
 	os.Exit(m.Run())
 }
 
