@@ -56,7 +56,7 @@ func (t *Table) Len() int { return len(t.byKey) }
 func (t *Table) find(asked stub.Request, model, fixtureID string) ([]Recording, *refusal) {
 	found := t.byKey[asked.Kind+asked.Key]
 	if len(found) == 0 {
-		return nil, unknown("nobody recorded it")
+		return nil, unknown("nobody recorded it; if the prompt was changed on purpose, record it anew")
 	}
 	if fixtureID != "" {
 		if found = keep(found, func(r Recording) bool { return r.FixtureID == fixtureID }); len(found) == 0 {
