@@ -4,6 +4,7 @@ PYTHON ?= python3
 WAF := examples/waf/checker examples/waf/rules-4.22.0 examples/waf/rules-4.25.0
 CEDAR := examples/cedar/checker examples/cedar/cedar-1.2.1 examples/cedar/cedar-1.9.2
 POD_SECURITY := examples/pod-security/checker examples/pod-security/library-0.27.0 examples/pod-security/library-0.37.2
+PYTHON_EXAMPLES := examples/packaging/*.py examples/model-endpoint/*.py examples/model-endpoint/python/*.py
 
 BASE ?= main
 
@@ -30,9 +31,10 @@ campaign: ## the fault campaigns in their full length, a quarter of an hour
 
 test-python: clients/python/.venv/installed ## ruff, mypy and pytest of the Python SDK, in an environment that is made once
 	cd clients/python && .venv/bin/ruff check -q . && .venv/bin/ruff format -q --check . && .venv/bin/mypy && .venv/bin/pytest
-	cd clients/python && .venv/bin/ruff check -q --config pyproject.toml ../../examples/packaging/*.py \
-		&& .venv/bin/ruff format -q --check --config pyproject.toml ../../examples/packaging/*.py
+	cd clients/python && .venv/bin/ruff check -q --config pyproject.toml $(PYTHON_EXAMPLES:%=../../%) \
+		&& .venv/bin/ruff format -q --check --config pyproject.toml $(PYTHON_EXAMPLES:%=../../%)
 	cd examples/packaging && ../../clients/python/.venv/bin/mypy --strict --cache-dir ../../clients/python/.mypy_cache *.py
+	cd examples/model-endpoint && ../../clients/python/.venv/bin/mypy --strict --cache-dir ../../clients/python/.mypy_cache generate.py
 
 clients/python/.venv/installed: clients/python/requirements.lock clients/python/pyproject.toml
 	$(PYTHON) -m venv --clear clients/python/.venv
@@ -55,6 +57,7 @@ fuzz: ## 20 seconds for each function that parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture
 	go test -run '^$$' -fuzz FuzzDecode -fuzztime 20s ./replayer/fixture
 	go test -run '^$$' -fuzz FuzzReadLaid -fuzztime 20s ./replayer/fixture
+	go test -run '^$$' -fuzz FuzzReadRequest -fuzztime 20s ./stub
 	go test -run '^$$' -fuzz FuzzWalk -fuzztime 20s ./server/wire
 	go test -run '^$$' -fuzz Fuzz -fuzztime 20s ./server/checkerhost
 	go test -run '^$$' -fuzz FuzzVerify -fuzztime 20s ./server/attest

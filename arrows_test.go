@@ -31,6 +31,7 @@ var arrows = []arrow{
 	{"server/attest", []string{"gen", "replayer/fixture", "server/identity", "internal/durable"}, nil},
 	{"server/checkerhost", []string{"gen", "replayer", "server/wire", "server/checkerhost/sandbox"}, nil},
 	{"server/checkerhost/sandbox", nil, nil},
+	{"server/modelserver", []string{"replayer/fixture", "stub"}, []string{"golang.org/x/text/"}},
 	{"server/telemetry", []string{"replayer"}, nil},
 	{"server", []string{"gen", "replayer", "fixturestore", "stub", "server", "internal/durable"}, nil},
 	{"clients/retrial", []string{"gen", "replayer/fixture", "fixturestore/checkpoint", "server/wire"}, nil},

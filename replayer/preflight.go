@@ -138,10 +138,11 @@ func (r *run) unseen() func(fixture.Outcome) *gate.Finding {
 
 // close files what can be said only of a run that was complete.
 func (r *run) close() {
+	r.fileLate()
 	if r.evidence.Evaluated != r.evidence.Expected {
 		return
 	}
-	for _, f := range slices.Concat(r.docket.list.Unused(r.selected), r.usage.findings(r.t.Selected == nil)) {
+	for _, f := range slices.Concat(r.docket.list.Unused(r.selected), r.usage.findings(r.t.Selected == nil, r.t.ModelCalls)) {
 		r.docket.file(f)
 	}
 }

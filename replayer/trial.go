@@ -63,6 +63,8 @@ type Trial struct {
 	IncludeDerived bool
 	// Notes are findings of the caller's own, told first.
 	Notes []gate.Finding
+	// ModelCalls knows what the checkers asked a model by themselves; nil where they cannot.
+	ModelCalls ModelCalls
 	// Show are the members of the input to show beside a flip.
 	Show []string
 	// CaseTimeout is how long a checker may leave every case unanswered.
@@ -137,5 +139,6 @@ func Run(ctx context.Context, t Trial, sink Sink) (*Report, error) {
 			return nil, err
 		}
 	}
+	r.usage.model = r.askedModel
 	return r.phases()
 }

@@ -90,6 +90,9 @@ type CheckerConfig struct {
 	RequireLevel string `yaml:"require_level"`
 	// RequireSet is the set whose newest version's first 300 fixtures it is asked then. "contract" can do without.
 	RequireSet string `yaml:"require_set"`
+	// ModelEndpoint has Command find a model of OpenAI's form at OPENAI_BASE_URL, which answers during a replay from the
+	// recordings of the version, and from nothing else. In the sandboxes strict and network that takes root.
+	ModelEndpoint bool `yaml:"model_endpoint"`
 	// Address is where the checker listens: "unix:/run/checker.sock" or "127.0.0.1:9000".
 	Address string `yaml:"address"`
 }
@@ -219,6 +222,9 @@ func (c Config) Validate() error {
 		checkLevel(checker.RequireLevel, checker.RequireSet, len(conformanceLevels), func(key, format string, args ...any) {
 			refuse("checkers."+name+".require"+key, format, args...)
 		})
+		if len(checker.Command) == 0 && checker.ModelEndpoint {
+			refuse("checkers."+name, "model_endpoint is for a command: where a checker that runs elsewhere finds its model is not the server's to say")
+		}
 		if _, err := checker.level(); err != nil {
 			refuse("checkers."+name+".sandbox", "%w", err)
 		}

@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "sdk" {
 		os.Exit(retrial.Serve(sdk{mode: os.Args[2]}))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "asks-model" {
+		os.Exit(retrial.Serve(asksModel{os.Args[2]}))
+	}
 	os.Exit(m.Run())
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/server/checkerhost"
 	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
+	"github.com/retrial-dev/retrial/server/modelserver"
 )
 
 // Checkers reaches the checkers of a configuration, and those that come by themselves. Safe for concurrent use.
@@ -215,6 +216,9 @@ func (c CheckerConfig) command() (checkerhost.Command, error) {
 		return checkerhost.Command{}, fixture.NewError(fixture.CodeInvalid, "launch checker", c.Command[0], err)
 	}
 	cmd := checkerhost.Command{Argv: c.Command, Dir: c.Dir, Env: c.Env, Sandbox: level, Read: c.Read}
+	if c.ModelEndpoint {
+		cmd.Model = modelserver.New() // it refuses everything until a run has begun
+	}
 	if c.Command[0] == selfName {
 		self, err := os.Executable()
 		if err != nil {

@@ -107,6 +107,7 @@ type trialOf struct {
 	req    *replayv1.ReplayRequest
 	record fixturestore.Replay
 	trial  replayer.Trial
+	blocks *fixturestore.Blocks
 	set    Set
 	live   *live
 	seen   *telemetry.Replay
@@ -122,7 +123,7 @@ func (s *replays) open(ctx context.Context, req *replayv1.ReplayRequest, by stri
 	if err != nil {
 		return nil, err
 	}
-	c := &trialOf{req: req, trial: trial, set: set, record: fixturestore.Replay{
+	c := &trialOf{req: req, trial: trial, blocks: trial.Source.(*source).blocks, set: set, record: fixturestore.Replay{
 		ID: newID("r-"), Set: v.Set, Version: v.Number, Release: req.GetRelease(), StartedAt: trial.Now,
 		SubmittedBy: by, Key: req.GetIdempotencyKey(), Request: asked,
 	}}
@@ -179,6 +180,9 @@ func (s *replays) try(c *trialOf, out *sink) (d *gatev1.Decision, err error) {
 	}
 	if c.trial.Candidate, err = hosts.candidate.Checker(c.req.GetCandidate().GetParameters()); err != nil {
 		return nil, fmt.Errorf("candidate: %w", err)
+	}
+	if c.trial.ModelCalls, err = hosts.modelCalls(c.blocks); err != nil {
+		return nil, err
 	}
 	out.started = &replayv1.Started{
 		ReplayId: c.record.ID, Set: c.record.Set, Version: c.record.Version, Checksum: c.trial.Checksum, Policy: PolicyToProto(c.trial.Policy),

@@ -41,7 +41,7 @@ func (a *app) checkersOf(dir string, c setdir.Config, f runFlags, req *replayv1.
 			if err != nil {
 				return nil, fmt.Errorf("--%s: %w", side.name, err)
 			}
-			given.Parameters = config.Parameters
+			given.Parameters, given.ModelEndpoint = config.Parameters, config.ModelEndpoint && len(given.Command) > 0
 			config, at = given, "."
 		}
 		if err := f.confine(&config); err != nil {
@@ -91,11 +91,13 @@ func (a *app) refer(ref *replayv1.CheckerRef, name string, c setdir.CheckerConfi
 		ref.Checker = &replayv1.CheckerRef_Address{Address: c.Address}
 	case len(c.Command) == 0:
 		return fmt.Errorf("no %s: give one in %s or with --%s", name, setdir.ConfigFile, name)
+	case a.server != "" && c.ModelEndpoint:
+		return fmt.Errorf("%s: model_endpoint answers where the recordings are, and they are the server's: run without --server, or name a checker of the server's configuration", name)
 	default:
 		if a.server != "" {
 			name = lentName(key, name) // a server starts no command of a caller: it runs here
 		}
-		own[name] = server.CheckerConfig{Command: c.Command, Env: c.Env, Dir: dir, Sandbox: c.Sandbox, Read: c.Read}
+		own[name] = server.CheckerConfig{Command: c.Command, Env: c.Env, Dir: dir, Sandbox: c.Sandbox, Read: c.Read, ModelEndpoint: c.ModelEndpoint}
 		ref.Checker = &replayv1.CheckerRef_Name{Name: name}
 	}
 	return nil

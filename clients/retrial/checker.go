@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
@@ -59,6 +60,7 @@ type Outcome struct {
 
 // Case is one decision to make. It is valid until Check returns: keep nothing of it.
 type Case struct {
+	id     uint64
 	input  []byte
 	stubs  []stubValue
 	params map[string]any
@@ -71,6 +73,10 @@ type stubValue struct {
 	call  string
 	value []byte
 }
+
+// Handle gives an opaque name of the case, another one each time that it is asked. A checker that calls a model endpoint of Retrial by
+// itself can say with it, by the header Retrial-Case, for which case it asks. Nothing else is to be made of it.
+func (c *Case) Handle() string { return strconv.FormatUint(c.id, 10) }
 
 // Input gives the frozen input: one JSON object, scope among its members. It must not be changed or kept.
 func (c *Case) Input() []byte { return c.input }

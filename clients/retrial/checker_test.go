@@ -48,6 +48,8 @@ func (odd) Check(_ context.Context, c *Case) (Outcome, error) {
 		var v string
 		err := c.DecodeStub("classify", &v)
 		return Outcome{Verdict: "a", ReasonCode: v, Output: []byte(`{"x":1}`)}, err
+	case `"handle"`:
+		return Outcome{Verdict: c.Handle()}, nil
 	case `"unknown parameter"`:
 		return Outcome{Verdict: c.String("nope")}, nil
 	}
@@ -117,6 +119,24 @@ func opened(parameters map[string][]byte) *checkerv1.CheckRequest {
 
 func asked(id uint64, what string, stubs ...*checkerv1.Stub) *checkerv1.Case {
 	return &checkerv1.Case{CaseId: id, Input: []byte(`{"what":"` + what + `"}`), Stubs: stubs}
+}
+
+// The handle of a case is its id in decimal, whatever its size, and that of the case alone.
+func TestHandle(t *testing.T) {
+	ids := []uint64{1, 127, 128, 1 << 53, 1<<63 + 9, 1<<64 - 1}
+	batch := &checkerv1.CheckRequest{}
+	for _, id := range ids {
+		batch.Cases = append(batch.Cases, asked(id, "handle"))
+	}
+	got, err := ask(t, opened(nil), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if v := got[id].GetOutcome().GetVerdict(); v != fmt.Sprint(id) {
+			t.Errorf("case %d has the handle %q", id, v)
+		}
+	}
 }
 
 // Each case gets its own answer: a panic, an error or a missing stub ends that case and no other. R19: a stub that is not

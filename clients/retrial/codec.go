@@ -31,10 +31,7 @@ type batch struct {
 	buf    mem.Buffer
 }
 
-type inCase struct {
-	Case
-	id uint64
-}
+type inCase struct{ Case }
 
 // results is a CheckResponse on its way out.
 type results struct{ buf, body []byte }

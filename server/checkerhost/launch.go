@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -40,6 +41,9 @@ type Command struct {
 	Read []string
 	// Shift moves the wall clock that it sees. CodePrecondition where sandbox.ShiftsClock is not.
 	Shift time.Duration
+	// Model, if not nil, answers what the checker asks a model of OpenAI's form: it is told of an address on its loopback
+	// (OPENAI_BASE_URL) and reaches nothing else by it. In the levels Network and Strict that takes root. Not beside Shift.
+	Model http.Handler
 
 	memory uint64 // sandbox.Plan's
 }
@@ -86,12 +90,18 @@ func (c Command) launch(ctx context.Context, level sandbox.Level) (*Host, error)
 		cmd.Args[0] = c.Arg0
 	}
 	p := &process{dir: dir, ended: make(chan struct{}), done: make(chan struct{})}
-	p.plan = sandbox.Plan{Level: level, Shift: c.Shift, Memory: c.memory}
+	p.plan = sandbox.Plan{Level: level, Shift: c.Shift, Memory: c.memory, Loopback: c.Model != nil}
 	if level >= sandbox.Strict {
 		p.plan.Private, p.plan.Read = dir, c.own(path)
 		cmd.Env = append(cmd.Env, "HOME="+dir, "TMPDIR="+dir)
 	}
 	cmd.Env = append(cmd.Env, c.Env...)
+	if c.Model != nil {
+		if p.model, err = newModel(ctx, c.Model, level); err != nil {
+			return nil, errors.Join(fixture.NewError(fixture.CodeUnavailable, "launch", where, err), p.cleanup())
+		}
+		cmd.Env = append(cmd.Env, p.model.environment()...) // behind its own: it asks nobody else
+	}
 	client := plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
 		Plugins:          plugin.PluginSet{},

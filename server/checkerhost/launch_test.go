@@ -59,6 +59,10 @@ func checkerMain(mode string, args []string) int {
 		return 0
 	case "daemon":
 		return daemon(args)
+	case "dials":
+		return dialsChecker(args[0], args[1])
+	case "launches":
+		return launches()
 	case "half-handshake", "daemon-itself":
 		if mode == "half-handshake" {
 			fmt.Print("1|1|unix|/no/such")

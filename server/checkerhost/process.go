@@ -31,7 +31,8 @@ type process struct {
 	cmd *exec.Cmd
 	dir string // removed by cleanup
 
-	plan sandbox.Plan
+	plan  sandbox.Plan
+	model *model // nil without one
 
 	stderr, stdout tail
 	handshake      *io.PipeReader
@@ -123,6 +124,9 @@ func (p *process) begin() error {
 		killGroup(p.cmd.Process.Pid)
 		_ = p.cmd.Wait() // it was killed
 		return fmt.Errorf("%w: %w", ErrConfined, err)
+	}
+	if p.model != nil {
+		p.model.serve(p.plan.Listener())
 	}
 	return nil
 }
@@ -308,6 +312,6 @@ func exitText(err error) string {
 	}
 }
 
-// cleanup removes the sockets. The process must be gone: then go-plugin holds nothing any more. Its own Kill is not for
+// cleanup removes the sockets, and ends the model endpoint. The process must be gone: then go-plugin holds nothing any more. Its own Kill is not for
 // us: it dials the dead process once more and, where that is refused at once, never closes the connection (1.8.0).
-func (p *process) cleanup() error { return os.RemoveAll(p.dir) }
+func (p *process) cleanup() error { return errors.Join(p.model.close(), os.RemoveAll(p.dir)) }

@@ -75,6 +75,10 @@ type CheckerConfig struct {
 	Sandbox string `yaml:"sandbox"`
 	// Read are files and directories, relative to the set's, that Command may read in the sandbox strict.
 	Read []string `yaml:"read"`
+	// ModelEndpoint has Command find a model of OpenAI's form at OPENAI_BASE_URL, which answers from the recordings of the set that
+	// have their prompts, and from nothing else. A command that a flag gives has it too. In the sandboxes strict and network that
+	// takes root.
+	ModelEndpoint bool `yaml:"model_endpoint"`
 	// Address is where the checker listens.
 	Address string `yaml:"address"`
 	// Name is a checker of the server's registry.
@@ -137,6 +141,9 @@ func (c Config) validate(file string) error {
 		}
 		if len(checker.Command) == 0 && (checker.Sandbox != "" || len(checker.Read) > 0) {
 			refuse(field, errors.New("sandbox and read are for a command"))
+		}
+		if checker.ModelEndpoint && (checker.Address != "" || checker.Name != "") {
+			refuse(field+".model_endpoint", errors.New("it is for a command: where a checker that runs elsewhere finds its model is not Retrial's to say"))
 		}
 	}
 	return errors.Join(errs...)

@@ -64,6 +64,7 @@ BEHAVIOUR: dict[str, Callable[[Case], Any]] = {
     "bytes": lambda case: Outcome("a", output=b'{"x":1}'),
     "no json": lambda case: Outcome("a", output={"x": object()}),
     "huge output": lambda case: Outcome("a", output="x" * (MAX_OUTPUT + 1)),
+    "handle": lambda case: Outcome("a", case.handle),
     "unknown parameter": lambda case: Outcome(case.parameters.string("nope")),
 }
 
@@ -91,6 +92,12 @@ def stub(request: pytest.FixtureRequest, short: Path) -> Iterator[Any]:
     workers = 1 if request.param in ("inline", "coroutines") else 4
     with served(using, short, workers) as it:
         yield it
+
+
+def test_the_handle_of_a_case_is_its_id_in_decimal(stub: Any) -> None:
+    ids = [1, 127, 128, 1 << 53, (1 << 63) + 9, (1 << 64) - 1]
+    results = ask(stub, [opened(), cases(*(about(i, "handle") for i in ids))])
+    assert {i: results[i].outcome.reason_code for i in ids} == {i: str(i) for i in ids}
 
 
 def test_each_case_is_answered_for_itself(stub: Any) -> None:

@@ -18,6 +18,7 @@ export class Case<P extends ParameterDefinitions = ParameterDefinitions> {
   #over = false;
   readonly #stubs: readonly Stub[];
   readonly #signal: () => AbortSignal;
+  readonly #id: Uint8Array;
 
   constructor(
     /** The frozen input: one JSON object in UTF-8, in canonical form, scope among its members. */
@@ -26,9 +27,20 @@ export class Case<P extends ParameterDefinitions = ParameterDefinitions> {
     /** The values of the parameters that the checker declares. */
     readonly parameters: ParameterValues<P>,
     signal: () => AbortSignal,
+    /** The varint of its id, as it came. */
+    id: Uint8Array = Uint8Array.of(0),
   ) {
     this.#stubs = stubs;
     this.#signal = signal;
+    this.#id = id;
+  }
+
+  /**
+   * An opaque name of the case, another one each time that it is asked. A checker that calls a model endpoint of Retrial by itself
+   * can say with it, by the header Retrial-Case, for which case it asks. Nothing else is to be made of it.
+   */
+  get handle(): string {
+    return String(this.#id.reduceRight((id, byte) => (id << 7n) | BigInt(byte & 0x7f), 0n));
   }
 
   /** Aborted once nobody waits for the answer any more. */

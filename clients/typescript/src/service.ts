@@ -119,7 +119,7 @@ export class CheckStream {
     const signal = () => this.abort.signal;
     let first = performance.now();
     for (const asked of request.cases) {
-      const answer = decide(this.checker, new Case(asked.input, asked.stubs, parameters, signal));
+      const answer = decide(this.checker, new Case(asked.input, asked.stubs, parameters, signal, asked.id));
       this.results.add(asked.id, answer instanceof Promise ? await answer : answer);
       if (this.results.size >= flushBytes || performance.now() - first >= flushMilliseconds) {
         await this.flush();

@@ -73,6 +73,19 @@ test("each case is answered for itself: an error, a rejection or a missing stub 
   assert.deepEqual(outcome(got.get("bytes")), ["a", "", '{"x":1.0}']);
 });
 
+test("the handle of a case is its id in decimal", async (t) => {
+  const { connection } = await launch(t, checkerFile("odd"));
+  const ids = [1n, 127n, 128n, 1n << 53n, (1n << 63n) + 9n, (1n << 64n) - 1n];
+  const { results } = await ask(connection, [
+    open(),
+    { cases: ids.map((caseId) => ({ caseId, input: input("handle") })) },
+  ]);
+  assert.deepEqual(
+    ids.map((id) => outcome(results.get(id))[1]),
+    ids.map(String),
+  );
+});
+
 test("parameters keep their types and lose nothing", async (t) => {
   const { connection } = await launch(t, checkerFile("odd"));
   const cases = [{ caseId: 1n, input: input("plain") }];

@@ -43,8 +43,9 @@ const (
 // checker can make such namespaces again, in which it has no more than it had.
 const otherNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS
 
-// filterCalls has the calling thread, and what it starts, go without these system calls.
-func filterCalls() error {
+// filterCalls has the calling thread, and what it starts, go without these system calls. With a loopback, streams over IPv4 are
+// left, and connecting is the dialer's.
+func filterCalls(loopback bool) error {
 	known, err := arch.GetInfo("")
 	if err != nil {
 		return err
@@ -57,14 +58,18 @@ func filterCalls() error {
 		if _, ok := known.SyscallNames[name]; !ok && slices.Contains(old, name) {
 			continue
 		}
-		if name != "ptrace" {
+		if name != "ptrace" && (name != "connect" || !loopback) {
 			group.Names = append(group.Names, name)
 		}
 	}
 	when("ptrace", seccomp.Condition{Argument: 0, Operation: seccomp.NotEqual, Value: ptraceTraceMe}, seccomp.Condition{Argument: 0, Operation: seccomp.NotEqual, Value: ptraceDetach})
 	when("clone", seccomp.Condition{Argument: 0, Operation: seccomp.BitsSet, Value: otherNamespaces})
 	for _, name := range []string{"socket", "socketpair"} { // what is sent over half a pair of datagrams can name another socket by its path
-		when(name, seccomp.Condition{Argument: 0, Operation: seccomp.NotEqual, Value: unix.AF_UNIX})
+		families := []seccomp.Condition{{Argument: 0, Operation: seccomp.NotEqual, Value: unix.AF_UNIX}}
+		if loopback && name == "socket" {
+			families = append(families, seccomp.Condition{Argument: 0, Operation: seccomp.NotEqual, Value: unix.AF_INET})
+		}
+		when(name, families...)
 		when(name, seccomp.Condition{Argument: 1, Operation: seccomp.BitsSet, Value: unix.SOCK_DGRAM}) // and SOCK_RAW
 		when(name, seccomp.Condition{Argument: 1, Operation: seccomp.BitsSet, Value: 4})               // SOCK_RDM and above
 	}

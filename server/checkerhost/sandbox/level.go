@@ -7,6 +7,7 @@ package sandbox
 
 import (
 	"fmt"
+	"net"
 	"time"
 )
 
@@ -81,8 +82,13 @@ type Plan struct {
 	Shift time.Duration
 	// Memory is another limit than MemoryBytes, in bytes; zero is none.
 	Memory uint64
+	// Loopback has the program reach one port, LoopbackHost and LoopbackPort, behind which Listener listens once Release is over: in
+	// the levels that give it a network of its own, and not for one whose clock is moved.
+	Loopback bool
 
-	clock *clock
+	clock    *clock
+	dialer   *dialer
+	loopback net.Listener
 }
 
 func (p *Plan) memory() uint64 {
@@ -93,4 +99,7 @@ func (p *Plan) memory() uint64 {
 }
 
 // Taints says whether Enter changes the thread for good.
-func (p *Plan) Taints() bool { return p.Level >= Strict || p.Shift != 0 }
+func (p *Plan) Taints() bool { return p.Level >= Strict || p.Shift != 0 || p.listens() }
+
+// listens says whether something listens in the program's network; in that of everybody the caller can.
+func (p *Plan) listens() bool { return p.Loopback && p.Level >= Network }

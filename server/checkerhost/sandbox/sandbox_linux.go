@@ -31,6 +31,9 @@ func (p *Plan) Attributes(attr *syscall.SysProcAttr) {
 
 // Enter restricts the calling thread, for good.
 func (p *Plan) Enter() error {
+	if p.Shift != 0 && p.listens() {
+		return errTwoListeners
+	}
 	if p.Shift != 0 {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return fmt.Errorf("no new privileges: %w", err)
@@ -49,8 +52,14 @@ func (p *Plan) Enter() error {
 	if err := p.restrictFiles(); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	if err := filterCalls(); err != nil {
+	if err := filterCalls(p.Loopback); err != nil {
 		return fmt.Errorf("seccomp: %w", err)
+	}
+	if p.Loopback {
+		var err error
+		if p.dialer, err = newDialer(); err != nil {
+			return fmt.Errorf("connect for it: %w", err)
+		}
 	}
 	return nil
 }
@@ -107,6 +116,12 @@ func (p *Plan) prepare(pid int) error {
 			}
 		}
 	}
+	if p.listens() {
+		var err error
+		if p.loopback, err = listenWithin(pid); err != nil {
+			return fmt.Errorf("listen within: %w", err)
+		}
+	}
 	if p.Level < Strict {
 		return nil
 	}
@@ -139,10 +154,17 @@ func bound(pid, what int, limit uint64) error {
 
 // Close ends what a plan needs while the program runs.
 func (p *Plan) Close() error {
-	if p.clock == nil {
-		return nil
+	var errs []error
+	if p.clock != nil {
+		errs = append(errs, p.clock.close())
 	}
-	return p.clock.close()
+	if p.loopback != nil {
+		_ = p.loopback.Close() // whoever accepts from it may have closed it
+	}
+	if p.dialer != nil {
+		errs = append(errs, p.dialer.close())
+	}
+	return errors.Join(errs...)
 }
 
 // Works says whether a level can be had here, and why not. It tries, once a process.

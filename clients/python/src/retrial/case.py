@@ -43,15 +43,19 @@ class Input(dict[str, Any]):
 class Case:
     """One decision to make. It belongs to one call of the checker."""
 
-    __slots__ = ("_input", "_missing", "_stubs", "_used", "parameters", "raw")
+    __slots__ = ("_input", "_missing", "_stubs", "_used", "handle", "parameters", "raw")
 
     #: The frozen input: one JSON object in canonical form, `scope` among its members.
     raw: bytes
     #: The values of the checker's parameters.
     parameters: Parameters
+    #: An opaque name of the case, another one each time that it is asked. A checker that calls a model endpoint of Retrial by itself
+    #: can say with it, by the header Retrial-Case, for which case it asks. Nothing else is to be made of it.
+    handle: str
 
-    def __init__(self, raw: bytes, stubs: Iterable[Stub], parameters: Parameters) -> None:
+    def __init__(self, raw: bytes, stubs: Iterable[Stub], parameters: Parameters, handle: str = "") -> None:
         self.raw = raw
+        self.handle = handle
         self.parameters = parameters
         self._stubs = stubs
         self._input: Input | None = None

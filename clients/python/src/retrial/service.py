@@ -57,7 +57,7 @@ class Service:
         self, request: checker_pb2.CheckRequest, parameters: Parameters, context: grpc.ServicerContext
     ) -> Iterator[checker_pb2.CheckResponse]:
         """Decides the cases of one request, as long as somebody waits for them."""
-        asked = ((case.case_id, Case(case.input, case.stubs, parameters)) for case in request.cases)
+        asked = ((case.case_id, Case(case.input, case.stubs, parameters, str(case.case_id))) for case in request.cases)
         out, size, since = checker_pb2.CheckResponse(), 0, monotonic()
         for answer in self._workers.decide(asked):
             if answer is not None:

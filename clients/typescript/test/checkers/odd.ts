@@ -13,6 +13,7 @@ const behaviours: Record<string, (c: Parameters<Parameters<typeof defineChecker>
   throw: () => {
     throw new Error("out of cheese");
   },
+  handle: (c) => ({ verdict: "a", reasonCode: c.handle }),
   "throw long": () => {
     throw new Error("é".repeat(5000));
   },
