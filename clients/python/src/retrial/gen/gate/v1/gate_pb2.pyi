@@ -105,7 +105,7 @@ class Cause(_message.Message):
     def __init__(self, code: _Optional[str] = ..., count: _Optional[int] = ..., message: _Optional[str] = ...) -> None: ...
 
 class CheckerIdentity(_message.Message):
-    __slots__ = ("name", "version", "build_digest", "parameters", "configuration_version", "reached", "brought_by", "instances")
+    __slots__ = ("name", "version", "build_digest", "parameters", "configuration_version", "reached", "brought_by", "instances", "sandbox", "sandbox_lacks", "program_digest")
     class ParametersEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -121,6 +121,9 @@ class CheckerIdentity(_message.Message):
     REACHED_FIELD_NUMBER: _ClassVar[int]
     BROUGHT_BY_FIELD_NUMBER: _ClassVar[int]
     INSTANCES_FIELD_NUMBER: _ClassVar[int]
+    SANDBOX_FIELD_NUMBER: _ClassVar[int]
+    SANDBOX_LACKS_FIELD_NUMBER: _ClassVar[int]
+    PROGRAM_DIGEST_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: str
     build_digest: str
@@ -129,7 +132,10 @@ class CheckerIdentity(_message.Message):
     reached: str
     brought_by: str
     instances: int
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., build_digest: _Optional[str] = ..., parameters: _Optional[_Mapping[str, str]] = ..., configuration_version: _Optional[str] = ..., reached: _Optional[str] = ..., brought_by: _Optional[str] = ..., instances: _Optional[int] = ...) -> None: ...
+    sandbox: str
+    sandbox_lacks: str
+    program_digest: str
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., build_digest: _Optional[str] = ..., parameters: _Optional[_Mapping[str, str]] = ..., configuration_version: _Optional[str] = ..., reached: _Optional[str] = ..., brought_by: _Optional[str] = ..., instances: _Optional[int] = ..., sandbox: _Optional[str] = ..., sandbox_lacks: _Optional[str] = ..., program_digest: _Optional[str] = ...) -> None: ...
 
 class OutcomePair(_message.Message):
     __slots__ = ("old_verdict", "old_reason_code", "new_verdict", "new_reason_code", "flip_class", "count")
