@@ -49,6 +49,9 @@ func TestScripts(t *testing.T) {
 			"forge":     forge,
 			"leak":      leak,
 			"attest":    attestTo,
+			"model":     model,
+			"asked":     asked,
+			"keyless":   keyless,
 		},
 	})
 }

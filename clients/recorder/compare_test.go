@@ -92,7 +92,7 @@ func TestSpread(t *testing.T) {
 // S10: recordings x average prompt tokens x repeats x runs a day.
 func TestS10Plan(t *testing.T) {
 	p := recorder.NewPlan([]recorder.Question{{Prompt: make([]byte, 400)}, {Prompt: make([]byte, 100), Schema: make([]byte, 100)}, {Prompt: make([]byte, 200)}}, 5, 2)
-	want := "3 recordings x 67 prompt tokens on average x 5 answers each = 1000 prompt tokens a run, x 2 runs a day = 2000 a day\nestimated at 4 bytes a token; answers come on top, and attempts that fail may be charged: 3 a call at most"
+	want := "3 recordings x 66.7 prompt tokens on average x 5 answers each = 1000 prompt tokens a run, x 2 runs a day = 2000 a day\nestimated at 4 bytes a token; answers come on top, and attempts that fail may be charged: 3 a call at most"
 	if p.String() != want {
 		t.Errorf("got  %s\nwant %s", p, want)
 	}

@@ -8,7 +8,7 @@ type Plan struct {
 	// Repeats is how many answers each recording gets.
 	Repeats int `json:"repeats"`
 	// AverageTokens is estimated: a token is taken to be four bytes of the prompt's file.
-	AverageTokens uint64 `json:"average_prompt_tokens"`
+	AverageTokens float64 `json:"average_prompt_tokens"`
 	// Tokens are those of one run, TokensADay of all its runs; 0 where it was not said how many there are.
 	Tokens     uint64  `json:"prompt_tokens"`
 	RunsADay   float64 `json:"runs_a_day,omitempty"`
@@ -27,7 +27,7 @@ func NewPlan(questions []Question, repeats int, runsADay float64) Plan {
 	}
 	tokens := (bytes + bytesAToken - 1) / bytesAToken
 	if len(questions) > 0 {
-		p.AverageTokens = (tokens + uint64(len(questions))/2) / uint64(len(questions))
+		p.AverageTokens = float64(tokens) / float64(len(questions))
 	}
 	p.Tokens = tokens * uint64(repeats)
 	p.TokensADay = uint64(float64(p.Tokens) * runsADay)
@@ -36,7 +36,7 @@ func NewPlan(questions []Question, repeats int, runsADay float64) Plan {
 
 // String gives the arithmetic in one line a factor.
 func (p Plan) String() string {
-	s := fmt.Sprintf("%d recordings x %d prompt tokens on average", p.Recordings, p.AverageTokens)
+	s := fmt.Sprintf("%d recordings x %.1f prompt tokens on average", p.Recordings, p.AverageTokens)
 	if p.Repeats > 1 {
 		s += fmt.Sprintf(" x %d answers each", p.Repeats)
 	}
