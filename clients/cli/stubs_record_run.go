@@ -39,7 +39,7 @@ func (a *app) recordStubs(ctx context.Context, in io.Reader, dir string, ids []s
 	if err := a.tellPlan(plan); err != nil {
 		return err
 	}
-	if err := a.consent(ctx, in, f.yes); err != nil {
+	if err := consent(ctx, in, f.yes); err != nil {
 		return err
 	}
 	model, err := openModel(ctx, f, list)
@@ -70,14 +70,18 @@ func (a *app) recordStubs(ctx context.Context, in io.Reader, dir string, ids []s
 }
 
 // consent has somebody say yes. Without a terminal only the flag does: a script that hangs at a question says nothing.
-func (a *app) consent(ctx context.Context, in io.Reader, yes bool) error {
+func consent(ctx context.Context, in io.Reader, yes bool) error {
 	if yes {
 		return nil
 	}
-	if f, ok := in.(*os.File); !ok || !isTerminal(f) || !isTerminal(a.stderr) {
+	terminal, ok := in.(*os.File)
+	if ok = ok && isTerminal(terminal); ok {
+		_, err := fmt.Fprint(terminal, "Go on? [y/N] ") // where it is answered, wherever the output goes
+		ok = err == nil
+	}
+	if !ok {
 		return usage(errors.New("nothing was asked: say --yes to go on without a terminal"))
 	}
-	fmt.Fprint(a.stderr, "Go on? [y/N] ")
 	said := make(chan string, 1)
 	go func() { // ends with the process, if nobody answers
 		line, _ := bufio.NewReader(in).ReadString('\n')
@@ -89,7 +93,6 @@ func (a *app) consent(ctx context.Context, in io.Reader, yes bool) error {
 			return nil
 		}
 	case <-ctx.Done():
-		fmt.Fprintln(a.stderr)
 	}
 	return usage(errors.New("nothing was asked"))
 }

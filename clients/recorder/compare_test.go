@@ -2,6 +2,8 @@ package recorder_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,7 +55,11 @@ func TestS11Same(t *testing.T) {
 
 // A schema that is none, and one that would read files, is refused.
 func TestSchemaIsRefused(t *testing.T) {
-	for _, schema := range []string{`{"type":"colour"}`, `{"$ref":"file:///etc/hostname"}`, `{"$ref":"https://json.schemastore.org/package.json"}`, `{"$ref":"#/$defs/none"}`, `[]`, `7`} {
+	file := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(file, []byte(`{"type":"object"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, schema := range []string{`{"type":"colour"}`, `{"$ref":"file://` + filepath.ToSlash(file) + `"}`, `{"$ref":"https://json.schemastore.org/package.json"}`, `{"$ref":"#/$defs/none"}`, `[]`, `7`} {
 		if _, err := recorder.NewComparison(stub.Compare{Kind: stub.Schema, Schema: []byte(schema)}); err == nil {
 			t.Errorf("%s: accepted", schema)
 		}

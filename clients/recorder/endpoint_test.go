@@ -137,7 +137,7 @@ func TestS6Attempts(t *testing.T) {
 		{"a connection that breaks", []turn{drops, says("yes")}, `"yes"`, "error; ok", []time.Duration{time.Second}},
 		{"a page of a proxy", []turn{func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, says("yes")}, `"yes"`, "error; ok", []time.Duration{time.Second}},
 		{"a request that is wrong", []turn{fails(400, `{"error":{"message":"no such model"}}`)}, "400 Bad Request: no such model", "400 Bad Request", nil},
-		{"another address", []turn{fails(307, "", "Location", "http://127.0.0.1:1/")}, "the endpoint sends elsewhere", "307 Temporary Redirect", nil},
+		{"another address", []turn{fails(303, "", "Location", "/other")}, "the endpoint sends elsewhere", "303 See Other", nil},
 		{"an answer that was cut short", []turn{finishes("ye", "length")}, "cut at the model's limit", "error", nil},
 		{"an answer that was filtered", []turn{finishes("ye", "content_filter")}, "a filter", "error", nil},
 		{"no content", []turn{func(w http.ResponseWriter, _ *http.Request) {

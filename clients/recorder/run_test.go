@@ -8,45 +8,33 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrial-dev/retrial/clients/recorder"
 )
 
-// gate is a model whose calls wait until so many are under way.
+// gate is a model whose calls wait until they are let go, one by one.
 type gate struct {
-	mu          sync.Mutex
-	now, most   int
-	want        int
-	open        chan struct{}
-	shut        bool // only ctx ends a call
-	answersWith func(q recorder.Question) (recorder.Answer, error)
+	under   atomic.Int64 // calls that are under way
+	release chan struct{}
 }
 
 // Ask implements recorder.Model.
 func (g *gate) Ask(ctx context.Context, q recorder.Question) (recorder.Answer, error) {
-	g.mu.Lock()
-	g.now++
-	if g.most = max(g.most, g.now); g.now == g.want {
-		g.want = -1
-		close(g.open)
-	}
-	g.mu.Unlock()
-	open := g.open
-	if g.shut {
-		open = nil
-	}
+	g.under.Add(1)
+	defer g.under.Add(-1)
 	select {
-	case <-open:
+	case <-g.release:
 	case <-ctx.Done():
 		return recorder.Answer{}, ctx.Err()
 	}
-	g.mu.Lock()
-	g.now--
-	g.mu.Unlock()
-	return g.answersWith(q)
+	if q.ID == "4" {
+		return recorder.Answer{}, errors.New("not this one")
+	}
+	return recorder.Answer{Value: []byte(q.ID)}, nil
 }
 
 func asker(m recorder.Model) *recorder.Asker {
@@ -67,52 +55,59 @@ func questions(n int) (out []recorder.Question) {
 
 // As many calls as may be are under way at once, and never more; each question has one result, with all its answers.
 func TestRunIsParallelWithinItsLimit(t *testing.T) {
-	g := &gate{want: 3, open: make(chan struct{}), answersWith: func(q recorder.Question) (recorder.Answer, error) {
-		if q.ID == "4" {
-			return recorder.Answer{}, errors.New("not this one")
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{release: make(chan struct{})}
+		var seen []string
+		ended := make(chan error)
+		go func() {
+			ended <- recorder.Run(t.Context(), asker(g), questions(10), 2, 3, func(r recorder.Result) error {
+				text := fmt.Sprint(r.Index)
+				if r.Err != nil {
+					text += " " + r.Err.Error()
+				} else if string(r.Answers[0].Value) != fmt.Sprint(r.Index) || len(r.Answers) != 2 || r.Answers[1].Value == nil {
+					t.Errorf("%d: %v", r.Index, r.Answers)
+				}
+				seen = append(seen, text)
+				return nil
+			})
+		}()
+		for left := int64(20); left > 0; left-- {
+			synctest.Wait() // all that can begin has begun
+			if n := g.under.Load(); n != min(3, left) {
+				t.Fatalf("%d calls are under way with %d to come, want 3 at once", n, left)
+			}
+			g.release <- struct{}{}
 		}
-		return recorder.Answer{Value: []byte(q.ID)}, nil
-	}}
-	var seen []string
-	err := recorder.Run(t.Context(), asker(g), questions(10), 2, 3, func(r recorder.Result) error {
-		text := fmt.Sprint(r.Index)
-		if r.Err != nil {
-			text += " " + r.Err.Error()
-		} else if string(r.Answers[0].Value) != fmt.Sprint(r.Index) || len(r.Answers) != 2 || r.Answers[1].Value == nil {
-			t.Errorf("%d: %v", r.Index, r.Answers)
+		err := <-ended
+		slices.Sort(seen)
+		if err != nil || strings.Join(seen, ",") != "0,1,2,3,4 not this one,5,6,7,8,9" {
+			t.Errorf("got %v, %v", seen, err)
 		}
-		seen = append(seen, text)
-		return nil
 	})
-	slices.Sort(seen)
-	if err != nil || strings.Join(seen, ",") != "0,1,2,3,4 not this one,5,6,7,8,9" {
-		t.Errorf("got %v, %v", seen, err)
-	}
-	if g.most != 3 {
-		t.Errorf("%d calls were under way at once, want 3", g.most)
-	}
 }
 
 // What keeps the answers ends the run where it cannot, and a run that is cancelled ends with calls under way.
 func TestRunEnds(t *testing.T) {
-	open := make(chan struct{})
-	close(open)
-	full := errors.New("no space left")
-	g := &gate{open: open, want: -1, answersWith: func(recorder.Question) (recorder.Answer, error) { return recorder.Answer{Value: []byte("1")}, nil }}
-	calls := 0
-	err := recorder.Run(t.Context(), asker(g), questions(50), 1, 4, func(recorder.Result) error { calls++; return full })
-	if !errors.Is(err, full) || calls != 1 {
-		t.Errorf("got %v after %d results", err, calls)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	shut := &gate{open: make(chan struct{}), want: 4, shut: true}
-	go func() {
-		<-shut.open
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{release: make(chan struct{})}
+		close(g.release)
+		full := errors.New("no space left")
+		calls := 0
+		if err := recorder.Run(t.Context(), asker(g), questions(50), 1, 4, func(recorder.Result) error { calls++; return full }); !errors.Is(err, full) || calls != 1 {
+			t.Errorf("got %v after %d results", err, calls)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		shut := &gate{}
+		ended := make(chan error)
+		go func() {
+			ended <- recorder.Run(ctx, asker(shut), questions(50), 1, 4, func(recorder.Result) error { t.Error("a result"); return nil })
+		}()
+		synctest.Wait()
 		cancel()
-	}()
-	if err := recorder.Run(ctx, asker(shut), questions(50), 1, 4, func(recorder.Result) error { t.Error("a result"); return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+		if err := <-ended; !errors.Is(err, context.Canceled) || shut.under.Load() != 0 {
+			t.Errorf("got %v, with %d calls under way", err, shut.under.Load())
+		}
+	})
 }
 
 // A run without an end is the one to go on with, whatever only reported since; one with an end is not. A cut line hurts nobody.
