@@ -35,6 +35,8 @@ var arrows = []arrow{
 	{"server/telemetry", []string{"replayer"}, nil},
 	{"server", []string{"gen", "replayer", "fixturestore", "stub", "server", "internal/durable"}, nil},
 	{"clients/retrial", []string{"gen", "replayer/fixture", "fixturestore/checkpoint", "server/wire"}, nil},
+	{"clients/customerdata", []string{"replayer/fixture"}, []string{"golang.org/x/text/"}},
+	{"clients/recorder", []string{"gen", "replayer", "stub", "server/checkerhost", "server/wire", "clients/customerdata"}, nil},
 	{"clients/*", []string{"gen", "replayer", "fixturestore", "stub", "server", "clients", "internal/durable"}, nil},
 	{"internal/durable", nil, []string{}},
 	{"internal/campaign", nil, []string{"go.uber.org/goleak"}},

@@ -22,12 +22,13 @@ const (
 	FromTheFuture Kind = "FROM_THE_FUTURE"
 	Orphan        Kind = "ORPHAN" // a file that no recording declares
 	DeclaredTwice Kind = "DECLARED_TWICE"
-	PathEscapes   Kind = "PATH_ESCAPES" // a path leads out of its directory
+	PathEscapes   Kind = "PATH_ESCAPES"  // a path leads out of its directory
+	CustomerData  Kind = "CUSTOMER_DATA" // it has text that looks like data of a customer, or like a secret (S12)
 )
 
 // Kinds lists every kind.
 func Kinds() []Kind {
-	return []Kind{BodyMissing, PromptMissing, PromptChanged, BodyChanged, OverAge, FromTheFuture, Orphan, DeclaredTwice, PathEscapes}
+	return []Kind{BodyMissing, PromptMissing, PromptChanged, BodyChanged, OverAge, FromTheFuture, Orphan, DeclaredTwice, PathEscapes, CustomerData}
 }
 
 // Dated says whether the kind depends on the instant that it is looked at. What is not dated is wrong for good.

@@ -50,6 +50,9 @@ func TestScripts(t *testing.T) {
 			"leak":      leak,
 			"soon":      soon,
 			"attest":    attestTo,
+			"model":     model,
+			"asked":     asked,
+			"keyless":   keyless,
 		},
 	})
 }

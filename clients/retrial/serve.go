@@ -53,7 +53,7 @@ func Serve(c Checker) int {
 	address, target, name := os.Getenv(ListenVariable), os.Getenv(AttachVariable), os.Getenv(AttachNameVariable)
 	switch {
 	case os.Getenv(wire.MagicCookieKey) == wire.MagicCookieValue:
-		servePlugin(c)
+		servePlugin("checker", func(begin func()) plugin.Plugin { return &grpcPlugin{checker: c, begin: begin} })
 		return 0
 	case address != "" && target != "":
 		fmt.Fprintf(os.Stderr, "retrial: %s and %s exclude each other\n", ListenVariable, AttachVariable)
@@ -102,18 +102,19 @@ func keepAttached(ctx context.Context, target, name string, c Checker) error {
 	})
 }
 
-func servePlugin(c Checker) {
+// servePlugin serves whoever launched this process. made gets a function that the plugin calls once it answers calls.
+func servePlugin(kind string, made func(begin func()) plugin.Plugin) {
 	// An interrupt from the terminal is meant for the host, which ends its checkers itself.
 	signal.Ignore(os.Interrupt)
 	// go-plugin puts pipes in the place of both, which a host is to read by a call of its own. Nobody does here: what the
-	// checker logs would be lost, and block it once a pipe is full.
+	// plugin logs would be lost, and block it once a pipe is full.
 	stdout, stderr := os.Stdout, os.Stderr
 	restore := sync.OnceFunc(func() { os.Stdout, os.Stderr = stdout, stderr })
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: wire.ContractVersion, MagicCookieKey: wire.MagicCookieKey, MagicCookieValue: wire.MagicCookieValue},
-		Plugins:         plugin.PluginSet{"checker": &grpcPlugin{checker: c, begin: restore}},
+		Plugins:         plugin.PluginSet{kind: made(restore)},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
 			s := grpc.NewServer(append(opts, serverOptions()...)...)
 			go func() {

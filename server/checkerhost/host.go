@@ -76,7 +76,16 @@ func Over(ctx context.Context, conn net.Conn, where string) (*Host, error) {
 	return h, nil
 }
 
+// connect reaches a checker and asks who it is.
 func (h *Host) connect(ctx context.Context, target string, opts ...grpc.DialOption) error {
+	if err := h.open(target, opts...); err != nil {
+		return err
+	}
+	return h.describe(ctx)
+}
+
+// open makes the connection, over which nothing is said yet.
+func (h *Host) open(target string, opts ...grpc.DialOption) error {
 	conn, err := grpc.NewClient(target, append(opts,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceiveBytes), grpc.MaxCallSendMsgSize(maxSendBytes)),
@@ -90,7 +99,7 @@ func (h *Host) connect(ctx context.Context, target string, opts ...grpc.DialOpti
 		return fixture.NewError(fixture.CodeInvalid, "dial", target, err)
 	}
 	h.conn = conn
-	return h.describe(ctx)
+	return nil
 }
 
 // describe asks the checker who it is, and holds what it says against the contract.

@@ -52,11 +52,11 @@ type Command struct {
 // for a command that is none; ErrConfined is wrapped where its sandbox cannot be had here.
 func Launch(ctx context.Context, c Command) (*Host, error) {
 	if c.Sandbox != sandbox.Auto {
-		return c.launch(ctx, c.Sandbox)
+		return c.launch(ctx, c.Sandbox, "checker", (*Host).describe)
 	}
 	var weaker []string
 	for level := sandbox.Strict; ; level-- {
-		h, err := c.launch(ctx, level)
+		h, err := c.launch(ctx, level, "checker", (*Host).describe)
 		if err == nil {
 			h.weaker = strings.Join(weaker, "; ")
 			return h, nil
@@ -71,13 +71,13 @@ func Launch(ctx context.Context, c Command) (*Host, error) {
 // maxWeaker bounds what is told of why a level could not be had, in bytes.
 const maxWeaker = 400
 
-// launch starts a checker at one level.
-func (c Command) launch(ctx context.Context, level sandbox.Level) (*Host, error) {
-	path, err := c.resolve()
+// launch starts a program at one level and has it say who it is. kind is what it is in messages.
+func (c Command) launch(ctx context.Context, level sandbox.Level, kind string, ask func(*Host, context.Context) error) (*Host, error) {
+	path, err := c.resolve(kind)
 	if err != nil {
 		return nil, err
 	}
-	where := fmt.Sprintf("checker %q", c.Argv[0])
+	where := fmt.Sprintf("%s %q", kind, c.Argv[0])
 	if c.Shift != 0 && !sandbox.ShiftsClock {
 		return nil, fixture.NewError(fixture.CodePrecondition, "launch", where, errors.New("this platform cannot move a checker's clock"))
 	}
@@ -126,16 +126,19 @@ func (c Command) launch(ctx context.Context, level sandbox.Level) (*Host, error)
 	}
 	h.socket = addr.String()
 	// A path can have what means something else in an address: '#', '?', '%'.
-	if err := h.connect(ctx, (&url.URL{Scheme: "unix", Path: addr.String()}).String()); err != nil {
+	if err := h.open((&url.URL{Scheme: "unix", Path: addr.String()}).String()); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	if err := ask(h, ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
 }
 
 // resolve finds the program. A file that is there but is no program is said to be just that.
-func (c Command) resolve() (string, error) {
+func (c Command) resolve(kind string) (string, error) {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return "", fixture.NewError(fixture.CodeInvalid, "launch checker", "", errors.New("the command is empty"))
+		return "", fixture.NewError(fixture.CodeInvalid, "launch "+kind, "", errors.New("the command is empty"))
 	}
 	name := c.Argv[0]
 	if filepath.Base(name) != name && !filepath.IsAbs(name) {
@@ -143,7 +146,7 @@ func (c Command) resolve() (string, error) {
 		if !filepath.IsAbs(name) {
 			abs, err := filepath.Abs(name)
 			if err != nil {
-				return "", fixture.NewError(fixture.CodeInvalid, "launch checker", c.Argv[0], err)
+				return "", fixture.NewError(fixture.CodeInvalid, "launch "+kind, c.Argv[0], err)
 			}
 			name = abs
 		}
@@ -154,7 +157,7 @@ func (c Command) resolve() (string, error) {
 		if errors.As(err, &e) {
 			err = e.Err
 		}
-		return "", fixture.NewError(fixture.CodeUnavailable, "launch checker", c.Argv[0], err)
+		return "", fixture.NewError(fixture.CodeUnavailable, "launch "+kind, c.Argv[0], err)
 	}
 	return path, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/retrial-dev/retrial/clients/customerdata"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/server"
@@ -43,6 +44,10 @@ type Config struct {
 	// Baseline is the checker as released, Candidate as proposed. Optional; flags can give them.
 	Baseline  CheckerConfig `yaml:"baseline"`
 	Candidate CheckerConfig `yaml:"candidate"`
+	// Scrub replaces text in the answers of models before they are kept, rule by rule. Optional.
+	Scrub []customerdata.Scrub `yaml:"scrub"`
+	// AllowData are kinds of customer data that recordings of this set may have, such as email. Optional; none.
+	AllowData []string `yaml:"allow_data"`
 	// Ignore are globs over the names beside retrial.yaml that are no part of the set. Optional.
 	Ignore []string `yaml:"ignore"`
 }
@@ -146,7 +151,14 @@ func (c Config) validate(file string) error {
 			refuse(field+".model_endpoint", errors.New("it is for a command: where a checker that runs elsewhere finds its model is not Retrial's to say"))
 		}
 	}
+	_, err := c.DataRules()
+	refuse("", err)
 	return errors.Join(errs...)
+}
+
+// DataRules gives the rules about customer data in recordings (S12).
+func (c Config) DataRules() (customerdata.Rules, error) {
+	return customerdata.NewRules(c.Scrub, c.AllowData)
 }
 
 // ParameterValues gives the parameters as JSON by name.

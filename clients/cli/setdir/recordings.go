@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/retrial-dev/retrial/clients/customerdata"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/stub"
 )
@@ -46,7 +47,7 @@ func VerifyRecordings(dir string, now time.Time) (*Verified, error) {
 				continue
 			}
 			out.Checked++
-			out.Problems = append(out.Problems, st.Problems(now)...)
+			out.Problems = append(out.Problems, s.problemsOf(st, now)...)
 		}
 	}
 	list, err := s.manifestStubs()
@@ -56,10 +57,32 @@ func VerifyRecordings(dir string, now time.Time) (*Verified, error) {
 	out.Checked += list.declared
 	out.Problems = append(out.Problems, list.problems...)
 	for _, st := range list.stubs {
-		out.Problems = append(out.Problems, st.Problems(now)...)
+		out.Problems = append(out.Problems, s.problemsOf(st, now)...)
 	}
 	slices.SortStableFunc(out.Problems, func(a, b stub.Problem) int { return strings.Compare(a.Subject, b.Subject) })
 	return out, nil
+}
+
+// problemsOf gives what is wrong with a recording, what it must not have in it included (S12).
+func (s *Set) problemsOf(st *stub.Stub, now time.Time) []stub.Problem {
+	out := st.Problems(now)
+	if st.Recording == nil {
+		return out
+	}
+	rules, err := s.Config.DataRules()
+	if err != nil {
+		return out // ReadConfig refuses such a configuration
+	}
+	for _, part := range []struct {
+		name  string
+		found []customerdata.Finding
+	}{{"value", customerdata.InJSON(st.Value)}, {"prompt", customerdata.In(st.Recording.Prompt)}} {
+		for _, f := range rules.Disallowed(part.found) {
+			out = append(out, stub.Problem{Kind: stub.CustomerData, Subject: st.RecordingID(), Owner: st.Recording.Owner,
+				Message: fmt.Sprintf("%s: %s: take it out, or have a rule of %s scrub or allow it", part.name, f, ConfigFile)})
+		}
+	}
+	return out
 }
 
 func sortedIDs(m map[string][]*stub.Stub) []string {
@@ -85,7 +108,7 @@ func (s *Set) readRecordings(p *problems) {
 	}
 	for _, id := range sortedIDs(s.stubs) {
 		for _, st := range s.stubs[id] {
-			found = append(found, st.Problems(time.Time{})...)
+			found = append(found, s.problemsOf(st, time.Time{})...)
 		}
 	}
 	for _, problem := range found {
@@ -161,21 +184,12 @@ func (d Declaration) complete() error {
 
 // declared reads the files of one declaration. It gives nil where one of them is missing, which is then a problem.
 func (s *Set) declared(d Declaration, files map[string]bool, out *declarations) (*stub.Stub, error) {
-	body, prompt := filepath.Join(s.Dir, stubsDir, filepath.FromSlash(d.Body)), filepath.Join(s.Dir, promptsDir, filepath.FromSlash(d.Prompt))
-	if !filepath.IsLocal(filepath.FromSlash(d.Body)) || !s.ofManifest(body) || filepath.Base(body) == ManifestFile {
-		out.add(stub.PathEscapes, d.ID, d.Owner, "the body %.120q does not lie below %s/%s: paths are relative to %[2]s/", d.Body, stubsDir, bodiesDir)
-		return nil, nil
+	body, prompt, ok := s.places(d, out)
+	if body != "" {
+		files[body], files[prompt] = true, true // declared, wherever a link leads
 	}
-	if !filepath.IsLocal(filepath.FromSlash(d.Prompt)) {
-		out.add(stub.PathEscapes, d.ID, d.Owner, "the prompt %.120q does not lie below %s/", d.Prompt, promptsDir)
+	if !ok {
 		return nil, nil
-	}
-	files[body], files[prompt] = true, true
-	for root, file := range map[string]string{filepath.Join(s.Dir, stubsDir): body, filepath.Join(s.Dir, promptsDir): prompt} {
-		if leaves(root, file) {
-			out.add(stub.PathEscapes, d.ID, d.Owner, "a link leads from %s out of the set's directory", file)
-			return nil, nil
-		}
 	}
 	value, bodyErr := s.regular(body)
 	text, promptErr := s.regular(prompt)
@@ -202,6 +216,27 @@ func (s *Set) declared(d Declaration, files map[string]bool, out *declarations) 
 		return nil, err
 	}
 	return stub.Decode(doc)
+}
+
+// places gives the two files of a declaration. Where one leaves its directory that is a problem, and ok is false; they are empty if
+// its path alone does.
+func (s *Set) places(d Declaration, out *declarations) (body, prompt string, ok bool) {
+	body, prompt = filepath.Join(s.Dir, stubsDir, filepath.FromSlash(d.Body)), filepath.Join(s.Dir, promptsDir, filepath.FromSlash(d.Prompt))
+	if !filepath.IsLocal(filepath.FromSlash(d.Body)) || !s.ofManifest(body) || filepath.Base(body) == ManifestFile {
+		out.add(stub.PathEscapes, d.ID, d.Owner, "the body %.120q does not lie below %s/%s: paths are relative to %[2]s/", d.Body, stubsDir, bodiesDir)
+		return "", "", false
+	}
+	if !filepath.IsLocal(filepath.FromSlash(d.Prompt)) {
+		out.add(stub.PathEscapes, d.ID, d.Owner, "the prompt %.120q does not lie below %s/", d.Prompt, promptsDir)
+		return "", "", false
+	}
+	for root, file := range map[string]string{filepath.Join(s.Dir, stubsDir): body, filepath.Join(s.Dir, promptsDir): prompt} {
+		if leaves(root, file) {
+			out.add(stub.PathEscapes, d.ID, d.Owner, "a link leads from %s out of the set's directory", file)
+			return body, prompt, false
+		}
+	}
+	return body, prompt, true
 }
 
 // recording gives the declaration as it stands in a stub's document.

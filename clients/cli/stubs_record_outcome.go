@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/retrial-dev/retrial/clients/cli/setdir"
+	"github.com/retrial-dev/retrial/clients/recorder"
+	"github.com/retrial-dev/retrial/replayer/fixture"
+)
+
+// The outcomes of a recording. Their causes have answers of their own, and are not mixed (S4).
+const (
+	outcomeSame     = "SAME"           // the answer is as it was
+	outcomeDrift    = "DRIFT"          // the same prompt has another answer
+	outcomePrompt   = "PROMPT_CHANGED" // another prompt was answered, on purpose
+	outcomeNew      = "NEW"            // it was declared, and not recorded yet
+	outcomeBodyLost = "BODY_LOST"      // its body was missing or edited: there was nothing to compare with
+	outcomeFailed   = "FAILED"         // there is no answer that can be kept
+)
+
+// recorded is what came of one recording.
+type recorded struct {
+	ID      string `json:"id"`
+	Outcome string `json:"outcome"`
+	Owner   string `json:"owner"`
+	// Was and Is are excerpts around the first difference.
+	Was   string `json:"was,omitempty"`
+	Is    string `json:"is,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Earlier says that a run that was interrupted did it.
+	Earlier bool `json:"earlier,omitempty"`
+}
+
+// recording is one run.
+type recording struct {
+	a        *app
+	dir      string
+	list     []*wanted
+	journal  *recorder.Journal
+	outcomes []recorded // by the places of list; without an outcome where it was not done
+}
+
+// resumeWithin is how long a run that was interrupted is gone on with: later, its first answers say little about now.
+const resumeWithin = 24 * time.Hour
+
+// resume takes over what an interrupted run has done, where the files still say so. Its drift is this run's: or else the run that
+// ends it would be green.
+func (r *recording) resume(u *recorder.Unfinished, restart bool) error {
+	if u == nil || restart || time.Since(u.At) > resumeWithin {
+		return nil
+	}
+	n := 0
+	for i, w := range r.list {
+		for _, k := range u.Kept {
+			d := w.Declaration
+			if k.ID != w.ID || w.Value == nil || k.BodySHA256 != d.BodySHA256 || k.PromptSHA256 != d.PromptSHA256 ||
+				k.RecordedAt != d.RecordedAt || k.VerifiedAt != d.VerifiedAt || w.PromptChanged {
+				continue
+			}
+			if err := r.journal.Keep(k); err != nil {
+				return err
+			}
+			r.outcomes[i] = recorded{ID: w.ID, Outcome: k.Outcome, Owner: w.Owner, Earlier: true}
+			n++
+			break
+		}
+	}
+	if n > 0 && !r.a.json && !r.a.quiet {
+		fmt.Fprintf(r.a.stdout, "going on with the run of %s, which was interrupted: %d of %d are done\n", u.At.Format(time.RFC3339), n, len(r.list))
+	}
+	return nil
+}
+
+// ask asks for what is not done yet, keeps each answer as it comes, and reports.
+func (r *recording) ask(ctx context.Context, asker *recorder.Asker, questions []recorder.Question, f recordFlags) error {
+	var left []int
+	var ask []recorder.Question
+	for i, q := range questions {
+		if r.outcomes[i].Outcome == "" {
+			left, ask = append(left, i), append(ask, q)
+		}
+	}
+	progress, done := r.a.progress(), uint64(len(questions)-len(ask))
+	err := recorder.Run(ctx, asker, ask, 1, f.parallel, func(res recorder.Result) error {
+		done++
+		progress.show("recorded:", done, uint64(len(questions)))
+		return r.keep(left[res.Index], res)
+	})
+	progress.clear()
+	if err != nil {
+		return errors.Join(r.a.tellRecorded(r.outcomes), r.interrupted(ctx, err, done))
+	}
+	if err := r.journal.End(time.Now()); err != nil {
+		return err
+	}
+	return errors.Join(r.a.tellRecorded(r.outcomes), recordExit(r.outcomes))
+}
+
+// keep classes one result and writes it.
+func (r *recording) keep(i int, res recorder.Result) error {
+	w, out := r.list[i], &r.outcomes[i]
+	*out = recorded{ID: w.ID, Owner: w.Owner}
+	if res.Err != nil {
+		out.Outcome, out.Error = outcomeFailed, res.Err.Error()
+		return nil
+	}
+	value := res.Answers[0].Value
+	switch {
+	case !w.Recorded:
+		out.Outcome = outcomeNew
+	case w.PromptChanged:
+		out.Outcome = outcomePrompt
+	case w.Value == nil:
+		out.Outcome = outcomeBodyLost
+	case w.comparison.Same(w.Value, value):
+		out.Outcome = outcomeSame
+	default:
+		out.Outcome = outcomeDrift
+	}
+	now := time.Now()
+	var d setdir.Declaration
+	if out.Outcome == outcomeSame {
+		d, value = w.Verified(now), nil // what it may vary in stays as it was
+	} else {
+		d = w.Answered(value, now)
+		out.Was, out.Is = excerpts(w.Value, value)
+	}
+	// In the log before it is in the files: a drift that is written and not logged would be the same when it is asked for again.
+	if err := r.journal.Keep(recorder.Kept{
+		At: now.UTC(), ID: w.ID, Outcome: out.Outcome, BodySHA256: d.BodySHA256, PromptSHA256: d.PromptSHA256, RecordedAt: d.RecordedAt, VerifiedAt: d.VerifiedAt,
+	}); err != nil {
+		return err
+	}
+	err := w.Keep(r.dir, d, value)
+	if fixture.CodeOf(err) == fixture.CodeConflict { // somebody works on this one; the others can be kept
+		*out = recorded{ID: w.ID, Owner: w.Owner, Outcome: outcomeFailed, Error: err.Error()}
+		return nil
+	}
+	return err
+}
+
+// interrupted says how far a run came that did not end.
+func (r *recording) interrupted(ctx context.Context, err error, done uint64) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return &exit{exitUndecided, fmt.Errorf("interrupted: %d of %d are done and kept; the same command goes on with the others", done, len(r.list))}
+}
+
+// recordExit gives the exit status of a run that came to its end. What is missing counts before what has changed.
+func recordExit(all []recorded) error {
+	changed := false
+	for _, o := range all {
+		switch o.Outcome {
+		case outcomeSame:
+		case outcomeDrift, outcomePrompt, outcomeNew, outcomeBodyLost:
+			changed = true
+		default:
+			return &exit{status: exitUndecided}
+		}
+	}
+	if changed {
+		return &exit{status: exitBlocked}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package recorder
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/retrial-dev/retrial/replayer/fixture"
+)
+
+// request is what an OpenAI-compatible endpoint is asked.
+type request struct {
+	path string
+	body []byte
+	// document says that the content of the answer is to be JSON, and not text.
+	document bool
+}
+
+const (
+	chatPath       = "chat/completions"
+	embeddingsPath = "embeddings"
+)
+
+// newRequest makes a request of a question. A prompt's file that is a JSON object with messages or input is the request's body: it
+// goes out as it is, the model and the schema added where it has none. Any other file is the text of one user's message.
+func newRequest(q Question) (request, error) {
+	model := fixture.AppendString(nil, q.Model)
+	doc, err := fixture.Canonicalize(nil, q.Prompt)
+	if err != nil || doc[0] != '{' {
+		if err != nil && looksLikeRequest(q.Prompt) {
+			return request{}, fmt.Errorf("the prompt looks like a request, and is no JSON: %w", err)
+		}
+		return chat(fmt.Appendf(nil, `{"messages":[{"content":%s,"role":"user"}]}`, fixture.AppendString(nil, q.Prompt)), model, q.Schema)
+	}
+	if named, ok := fixture.Lookup(doc, "model"); ok {
+		if !bytes.Equal(named, model) {
+			return request{}, fmt.Errorf("the prompt names the model %.80s, the recording %s: say one of them in both", named, model)
+		}
+		model = nil
+	}
+	if stream, ok := fixture.Lookup(doc, "stream"); ok && string(stream) != "false" {
+		return request{}, errors.New("the prompt asks for a stream: an answer is recorded whole")
+	}
+	if n, ok := fixture.Lookup(doc, "n"); ok && string(n) != "1" {
+		return request{}, errors.New("the prompt asks for several answers: use --repeat, which counts and logs them")
+	}
+	if _, ok := fixture.Lookup(doc, "messages"); ok {
+		return chat(doc, model, q.Schema)
+	}
+	if _, ok := fixture.Lookup(doc, "input"); ok {
+		if format, ok := fixture.Lookup(doc, "encoding_format"); ok && string(format) != `"float"` {
+			return request{}, errors.New("the prompt asks for an encoding_format other than float: a value has numbers")
+		}
+		return request{path: embeddingsPath, body: with(doc, "model", model)}, nil
+	}
+	return chat(fmt.Appendf(nil, `{"messages":[{"content":%s,"role":"user"}]}`, fixture.AppendString(nil, q.Prompt)), model, q.Schema)
+}
+
+func chat(doc, model, schema []byte) (request, error) {
+	r := request{path: chatPath, body: with(doc, "model", model)}
+	format, own := fixture.Lookup(doc, "response_format")
+	if !own && schema != nil {
+		// Whatever the endpoint makes of it, the answer is held against the schema here.
+		format = fmt.Appendf(nil, `{"json_schema":{"name":"answer","schema":%s,"strict":true},"type":"json_schema"}`, schema)
+		r.body = with(r.body, "response_format", format)
+	}
+	kind, _ := fixture.Lookup(format, "type")
+	r.document = string(kind) == `"json_schema"` || string(kind) == `"json_object"`
+	if !json.Valid(r.body) { // the schema is not canonical
+		return request{}, errors.New("the schema is no JSON")
+	}
+	return r, nil
+}
+
+// with adds a member to an object that has some; nothing where there is no value.
+func with(doc []byte, name string, value []byte) []byte {
+	if value == nil {
+		return doc
+	}
+	return append(fmt.Appendf(nil, `{%q:%s,`, name, value), doc[1:]...)
+}
+
+// looksLikeRequest says whether a text is meant as a JSON object, and has a mistake: sent as a text it would be answered all the
+// same, by something that nobody meant.
+func looksLikeRequest(src []byte) bool {
+	src = bytes.TrimSpace(src)
+	return bytes.HasPrefix(src, []byte("{")) && (bytes.Contains(src, []byte(`"messages"`)) || bytes.Contains(src, []byte(`"input"`)))
+}
