@@ -20,6 +20,7 @@ func (a *app) stubsCommand() *cobra.Command {
 		RunE:  noCommand,
 	}
 	cmd.AddCommand(a.verifyStubsCommand())
+	cmd.AddCommand(a.adoptStubsCommand())
 	return cmd
 }
 
