@@ -155,3 +155,35 @@ func TestReadAs(t *testing.T) {
 		t.Error("nothing is a source")
 	}
 }
+
+// A cassette is anybody's: what is endless, nested without end or two documents ends in a reason.
+func TestReadHostile(t *testing.T) {
+	endless := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
+	for i := range 20 {
+		alias := fmt.Sprintf("*a%d", i)
+		endless += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.Join([]string{alias, alias, alias, alias, alias, alias, alias, alias}, ","))
+	}
+	call := "- request: {method: POST, url: 'https://models.test/v1/completions', body: '{\"prompt\":\"p\"}'}\n  response: {body: '{\"choices\":[{\"text\":\"t\"}]}', status: %s}\n"
+	for _, tt := range []struct {
+		name, src string
+		format    adopt.Format
+		want      string
+	}{
+		{"an endless status", endless + "interactions:\n" + fmt.Sprintf(call, "*a20"), adopt.Auto, "c.yaml #1: no answer: its status is 0"},
+		{"an endless body", endless + "interactions:\n" + strings.Replace(fmt.Sprintf(call, "200"), "'{\"prompt\":\"p\"}'", "*a20", 1), adopt.Auto, "c.yaml #1: the body of the request: it has no form that is known"},
+		{"an endless answer", endless + "prompt: p\nanswer: *a20\n", adopt.JSON, "c.yaml: YAML is read as a cassette alone"},
+		{"nested without end", strings.Repeat("[", 1_000_000), adopt.Auto, "c.yaml: no YAML: it is nested too deep"},
+		{"two documents", "a: 1\n---\nb: 1\n", adopt.Auto, "c.yaml: expected one YAML document"},
+		{"no document", "", adopt.Auto, "c.yaml: expected one YAML document"},
+		{"no text", "\x00\xff", adopt.Auto, "c.yaml: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, map[string]string{"c.yaml": tt.src})
+			found, err := adopt.Read(dir, tt.format)
+			if err != nil || len(found.Pairs) != 0 || len(found.Skipped) != 1 || !strings.HasPrefix(skips(found.Skipped)[0], tt.want) {
+				t.Errorf("got %v, %v; want %q", found, err, tt.want)
+			}
+		})
+	}
+}

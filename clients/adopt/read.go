@@ -108,10 +108,12 @@ func (r *reader) file(file string) {
 	if format == Auto {
 		format = sniff(doc, extension)
 	}
-	switch format {
-	case VCR:
+	switch {
+	case extension != ".json" && format != VCR: // aliases make a value of a few bytes endless; of a cassette only texts are taken
+		r.skip(file, 0, "YAML is read as a cassette alone")
+	case format == VCR:
 		r.cassette(file, doc, made)
-	case Promptfoo:
+	case format == Promptfoo:
 		r.promptfoo(file, doc, made)
 	default:
 		r.plain(file, doc, made)
@@ -141,10 +143,10 @@ func sniff(doc any, extension string) Format {
 	switch {
 	case at(doc, "http_interactions") != nil, at(doc, "interactions") != nil:
 		return VCR
-	case at(doc, "results", "results") != nil:
-		return Promptfoo
 	case extension != ".json":
 		return VCR
+	case at(doc, "results", "results") != nil:
+		return Promptfoo
 	}
 	return JSON
 }

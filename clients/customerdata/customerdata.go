@@ -116,8 +116,9 @@ func Mask(text string) string {
 
 // kindsOf gives the kinds of a text, each once, in the order of the table.
 func kindsOf(text string) (out []Kind) {
+	n := countDigits(text)
 	for _, p := range patterns {
-		if slices.Contains(out, p.kind) {
+		if slices.Contains(out, p.kind) || !may(text, n, p.digits, p.hints) {
 			continue
 		}
 		for _, at := range p.form.FindAllStringIndex(text, -1) {

@@ -3,29 +3,47 @@ package customerdata
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// patterns are all forms. A check, where there is one, rules out what only has the form.
+// patterns are all forms. A check, where there is one, rules out what only has the form. Nine texts in ten have none of the hints,
+// or not that many digits, and cost no regular expression: sets are looked at whenever they are read.
 var patterns = []struct {
-	kind  Kind
-	form  *regexp.Regexp
-	check func(found string) bool
+	kind   Kind
+	form   *regexp.Regexp
+	check  func(found string) bool
+	hints  []string // one of them stands in every match
+	digits int      // at least so many stand in every match
 }{
-	{Email, regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}`), notReserved},
-	{Phone, regexp.MustCompile(`\+[1-9][0-9]{0,2}[ .-]?(?:\([0-9]{1,4}\)[ .-]?)?(?:[0-9]{2,5}[ .-]?){2,5}`), isPhone},
-	{Phone, regexp.MustCompile(`(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[-.])[2-9][0-9]{2}[-.][0-9]{4}`), isPhone},
-	{Card, regexp.MustCompile(`(?:4[0-9]{3}|5[1-5][0-9]{2}|2[2-7][0-9]{2}|6011|65[0-9]{2})(?:[ -]?[0-9]{4}){3}`), luhn},
-	{Card, regexp.MustCompile(`3[47][0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{5}`), luhn},
-	{IBAN, regexp.MustCompile(`[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?`), isIBAN},
-	{NationalID, regexp.MustCompile(`[0-8][0-9]{2}-[0-9]{2}-[0-9]{4}`), isSSN},
-	{Secret, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`), nil},
-	{Secret, regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), nil},
-	{Secret, regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}|\bglpat-[A-Za-z0-9_-]{20,}`), nil},
-	{Secret, regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}|\b[sr]k_live_[A-Za-z0-9]{16,}`), nil},
-	{Secret, regexp.MustCompile(`\bxox[abposr]-[A-Za-z0-9-]{10,}|\bAIza[0-9A-Za-z_-]{35}`), nil},
-	{Secret, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`), nil},
-	{Secret, regexp.MustCompile(`(?i)\bbearer [a-z0-9._~+/-]{16,}`), nil},
+	{Email, regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}`), notReserved, []string{"@"}, 0},
+	{Phone, regexp.MustCompile(`\+[1-9][0-9]{0,2}[ .-]?(?:\([0-9]{1,4}\)[ .-]?)?(?:[0-9]{2,5}[ .-]?){2,5}`), isPhone, []string{"+"}, 9},
+	{Phone, regexp.MustCompile(`(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[-.])[2-9][0-9]{2}[-.][0-9]{4}`), isPhone, nil, 10},
+	{Card, regexp.MustCompile(`(?:4[0-9]{3}|5[1-5][0-9]{2}|2[2-7][0-9]{2}|6011|65[0-9]{2})(?:[ -]?[0-9]{4}){3}`), luhn, nil, 16},
+	{Card, regexp.MustCompile(`3[47][0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{5}`), luhn, nil, 15},
+	{IBAN, regexp.MustCompile(`[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?`), isIBAN, nil, 4},
+	{NationalID, regexp.MustCompile(`[0-8][0-9]{2}-[0-9]{2}-[0-9]{4}`), isSSN, []string{"-"}, 9},
+	{Secret, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`), nil, []string{"PRIVATE KEY"}, 0},
+	{Secret, regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), nil, []string{"AKIA", "ASIA"}, 0},
+	{Secret, regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}|\bglpat-[A-Za-z0-9_-]{20,}`), nil, []string{"gh", "glpat-"}, 0},
+	{Secret, regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}|\b[sr]k_live_[A-Za-z0-9]{16,}`), nil, []string{"sk-", "k_live_"}, 0},
+	{Secret, regexp.MustCompile(`\bxox[abposr]-[A-Za-z0-9-]{10,}|\bAIza[0-9A-Za-z_-]{35}`), nil, []string{"xox", "AIza"}, 0},
+	{Secret, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`), nil, []string{"eyJ"}, 0},
+	{Secret, regexp.MustCompile(`(?i)\bbearer [a-z0-9._~+/-]{16,}`), nil, []string{"earer", "EARER"}, 0},
+}
+
+// may says whether a text with so many digits is worth a regular expression.
+func may(text string, digits, wanted int, hints []string) bool {
+	return digits >= wanted && (hints == nil || slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(text, h) }))
+}
+
+func countDigits(text string) (n int) {
+	for i := range len(text) {
+		if text[i] >= '0' && text[i] <= '9' {
+			n++
+		}
+	}
+	return n
 }
 
 // notReserved rules out the domains that RFC 2606 and RFC 6761 keep for examples.
