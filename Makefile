@@ -60,6 +60,10 @@ fuzz: ## 20 seconds for each function that parses
 	go test -run '^$$' -fuzz FuzzReadRequest -fuzztime 20s ./stub
 	go test -run '^$$' -fuzz FuzzWalk -fuzztime 20s ./server/wire
 	go test -run '^$$' -fuzz Fuzz -fuzztime 20s ./server/checkerhost
+	go test -run '^$$' -fuzz FuzzRecording -fuzztime 20s ./stub
+	go test -run '^$$' -fuzz FuzzManifest -fuzztime 20s ./clients/cli/setdir
+	go test -run '^$$' -fuzz FuzzCassette -fuzztime 20s ./clients/adopt
+	go test -run '^$$' -fuzz FuzzResults -fuzztime 20s ./clients/adopt
 	go test -run '^$$' -fuzz FuzzVerify -fuzztime 20s ./server/attest
 	go test -run '^$$' -fuzz FuzzStatement -fuzztime 20s ./server/attest
 

@@ -14,6 +14,7 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/server/telemetry"
+	"github.com/retrial-dev/retrial/stub"
 )
 
 func document(t *testing.T, name string) string {
@@ -89,6 +90,11 @@ func TestDocumentsAreComplete(t *testing.T) {
 			t.Errorf("ARCHITECTURE.md does not explain %s", code)
 		}
 	}
+	for _, kind := range stub.Kinds() {
+		if !regexp.MustCompile("(?m)^\\| [A-Z_`, ]*`"+string(kind)+"`[A-Z_`, ]* \\|").MatchString(architecture) {
+			t.Errorf("ARCHITECTURE.md does not say what to do about %s", kind)
+		}
+	}
 	var help, stderr strings.Builder
 	if status := cli.Main([]string{"--help"}, &help, &stderr); status != 0 {
 		t.Fatal(stderr.String())
@@ -139,7 +145,11 @@ func declared(t *testing.T, test string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range append(files, deeper...) {
+	deepest, err := filepath.Glob("*/*/*/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range slices.Concat(files, deeper, deepest) {
 		if strings.Contains(document(t, f), "func "+test+"(") {
 			return true
 		}

@@ -147,7 +147,10 @@ func instant(field, text string) (time.Time, error) {
 	if err != nil {
 		return at, fmt.Errorf("%s: %.80q is not an instant such as 2026-02-14T09:12:00Z", field, text)
 	}
-	return at.UTC(), nil
+	if at = at.UTC(); at.Year() < 1 || at.Year() > 9999 { // its zone leads out of what can be written
+		return at, fmt.Errorf("%s: %.80q lies outside the years 1 to 9999", field, text)
+	}
+	return at, nil
 }
 
 func isSHA256(s string) bool {

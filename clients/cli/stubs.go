@@ -21,6 +21,7 @@ func (a *app) stubsCommand() *cobra.Command {
 	}
 	cmd.AddCommand(a.verifyStubsCommand())
 	cmd.AddCommand(a.recordStubsCommand())
+	cmd.AddCommand(a.adoptStubsCommand())
 	return cmd
 }
 

@@ -107,20 +107,28 @@ func (m *Manifest) Write(dir string) error {
 	return WriteJSON(filepath.Join(dir, stubsDir, ManifestFile), src)
 }
 
-// WriteJSON replaces a file by a JSON document as a person reviews it (S8): keys sorted, two spaces, a line feed at the end. Numbers
-// keep their literal.
+// WriteJSON replaces a file by a JSON document as Text gives it.
 func WriteJSON(file string, src []byte) error {
-	doc, err := fixture.Canonicalize(nil, src)
+	text, err := Text(src)
 	if err != nil {
 		return fixture.NewError(fixture.CodeInvalid, "write", file, err)
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, doc, "", "  "); err != nil {
-		return err
-	}
-	out.WriteByte('\n')
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return err
 	}
-	return durable.ReplaceFile(file, out.Bytes())
+	return durable.ReplaceFile(file, text)
+}
+
+// Text gives a JSON document as a person reviews it (S8): keys sorted, two spaces, a line feed at the end. Numbers keep their literal.
+func Text(src []byte) ([]byte, error) {
+	doc, err := fixture.Canonicalize(nil, src)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, doc, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
 }

@@ -129,7 +129,7 @@ func (s *Set) readStubs(p *problems) {
 		return
 	}
 	for _, file := range files {
-		if s.ofManifest(file) {
+		if s.isManifest(file) {
 			continue
 		}
 		p.add(split(file, func(documents []document) {

@@ -84,19 +84,18 @@ func (s *Set) recordable(d Declaration, found *declarations, now time.Time) (Rec
 	if err := whole.complete(); err != nil {
 		return r, err
 	}
-	body, prompt, ok := s.places(d, found)
-	if !ok {
+	if !s.followed(d, map[string]bool{}, found) {
 		return r, nil // it is a problem, and ends the run
 	}
 	var err error
-	if r.Text, err = s.regular(prompt); err != nil {
+	if r.Text, err = regular(promptFile(s.Dir, d.Prompt)); err != nil {
 		return r, fmt.Errorf("prompt: %w", err)
 	}
 	if !utf8.Valid(r.Text) || len(r.Text) == 0 {
 		return r, fmt.Errorf("prompt: %s is empty, or no UTF-8", d.Prompt)
 	}
 	value := []byte("null")
-	switch src, err := s.regular(body); {
+	switch src, err := regular(bodyFile(s.Dir, d.Body)); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return r, fmt.Errorf("body: %w", err)
@@ -111,7 +110,9 @@ func (s *Set) recordable(d Declaration, found *declarations, now time.Time) (Rec
 	if whole.RecordedAt == "" && !r.Recorded {
 		whole.RecordedAt = now.UTC().Format(time.RFC3339)
 	}
-	doc, err := json.Marshal(map[string]any{"fixture_id": d.FixtureID, "call": d.Call, "value": json.RawMessage(value), "recording": whole.recording(string(r.Text))})
+	recording := whole.recording()
+	recording["prompt"] = string(r.Text)
+	doc, err := json.Marshal(map[string]any{"fixture_id": d.FixtureID, "call": d.Call, "value": json.RawMessage(value), "recording": recording})
 	if err != nil {
 		return r, err
 	}
@@ -161,12 +162,11 @@ func (r *Recordable) Keep(dir string, d Declaration, value []byte) error {
 	if at < 0 || !same(m.Recordings[at], r.Declaration) {
 		return fixture.NewError(fixture.CodeConflict, "keep recording", d.ID, errors.New("its declaration was changed while it was recorded"))
 	}
-	prompt := filepath.Join(dir, promptsDir, filepath.FromSlash(d.Prompt))
-	if text, err := os.ReadFile(prompt); err != nil || string(text) != string(r.Text) {
+	if text, err := os.ReadFile(promptFile(dir, d.Prompt)); err != nil || string(text) != string(r.Text) {
 		return fixture.NewError(fixture.CodeConflict, "keep recording", d.ID, errors.New("its prompt was changed while it was recorded"))
 	}
 	if value != nil {
-		if err := WriteJSON(filepath.Join(dir, stubsDir, filepath.FromSlash(d.Body)), value); err != nil {
+		if err := WriteJSON(bodyFile(dir, d.Body), value); err != nil {
 			return err
 		}
 	}

@@ -39,15 +39,14 @@ func VerifyRecordings(dir string, now time.Time) (*Verified, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	out := &Verified{}
-	for _, id := range sortedIDs(s.stubs) {
-		for _, st := range s.stubs[id] {
+	out := &Verified{Problems: []stub.Problem{}}
+	for _, stubs := range s.stubs {
+		for _, st := range stubs {
 			if st.Recording == nil {
 				out.Written++
-				continue
+			} else {
+				out.Checked++
 			}
-			out.Checked++
-			out.Problems = append(out.Problems, s.problemsOf(st, now)...)
 		}
 	}
 	list, err := s.manifestStubs()
@@ -55,12 +54,22 @@ func VerifyRecordings(dir string, now time.Time) (*Verified, error) {
 		return nil, err
 	}
 	out.Checked += list.declared
-	out.Problems = append(out.Problems, list.problems...)
-	for _, st := range list.stubs {
-		out.Problems = append(out.Problems, s.problemsOf(st, now)...)
-	}
+	out.Problems = append(out.Problems, s.found(list, now)...)
 	slices.SortStableFunc(out.Problems, func(a, b stub.Problem) int { return strings.Compare(a.Subject, b.Subject) })
 	return out, nil
+}
+
+// found gives all that is wrong at an instant: with the files of the manifest, with each recording, and among all stubs.
+func (s *Set) found(list *declarations, now time.Time) []stub.Problem {
+	out := list.problems
+	var all []*stub.Stub
+	for _, id := range sortedIDs(s.stubs) {
+		all = append(all, s.stubs[id]...)
+	}
+	for _, st := range append(all, list.stubs...) {
+		out = append(out, s.problemsOf(st, now)...)
+	}
+	return append(out, twice(all, list.stubs)...)
 }
 
 // problemsOf gives what is wrong with a recording, what it must not have in it included (S12).
@@ -85,6 +94,29 @@ func (s *Set) problemsOf(st *stub.Stub, now time.Time) []stub.Problem {
 	return out
 }
 
+// twice finds stub documents whose fixture and call, or whose recording's id, stands elsewhere too: in another document, or in the
+// manifest. What stands twice in the manifest has been found there.
+func twice(written, declared []*stub.Stub) (out []stub.Problem) {
+	ids, calls := map[string]bool{}, map[string]bool{}
+	for _, st := range declared {
+		ids[st.RecordingID()], calls[st.FixtureID+"\x00"+st.Call] = true, true
+	}
+	for _, st := range written {
+		id, call := st.RecordingID(), st.FixtureID+"\x00"+st.Call
+		if named := st.Recording != nil && st.Recording.ID != ""; calls[call] || named && ids[id] {
+			p := stub.Problem{Kind: stub.DeclaredTwice, Subject: id, Message: fmt.Sprintf("a stub of the call %q of fixture %q, or of this id, stands in another place too: keep one of them", st.Call, st.FixtureID)}
+			if st.Recording != nil {
+				p.Owner = st.Recording.Owner
+			}
+			out = append(out, p)
+		} else if named {
+			ids[id] = true
+		}
+		calls[call] = true
+	}
+	return out
+}
+
 func sortedIDs(m map[string][]*stub.Stub) []string {
 	var ids []string
 	for id := range m {
@@ -102,32 +134,30 @@ func (s *Set) readRecordings(p *problems) {
 		p.add(err)
 		return
 	}
-	found := list.problems
-	for _, st := range list.stubs {
-		s.stubs[st.FixtureID] = append(s.stubs[st.FixtureID], st)
-	}
-	for _, id := range sortedIDs(s.stubs) {
-		for _, st := range s.stubs[id] {
-			found = append(found, s.problemsOf(st, time.Time{})...)
-		}
-	}
-	for _, problem := range found {
+	for _, problem := range s.found(list, time.Time{}) {
 		if !problem.Kind.Dated() {
 			p.add(fixture.NewError(fixture.CodeInvalid, "", filepath.Join(s.Dir, stubsDir), errors.New(problem.String())))
 		}
 	}
+	for _, st := range list.stubs {
+		s.stubs[st.FixtureID] = append(s.stubs[st.FixtureID], st)
+	}
 }
 
-// ofManifest says whether a file below the stubs is the manifest or a body, and no stub document.
-func (s *Set) ofManifest(file string) bool {
-	rel, err := filepath.Rel(filepath.Join(s.Dir, stubsDir), file)
-	return err == nil && (rel == ManifestFile || strings.HasPrefix(rel, bodiesDir+string(filepath.Separator)))
+// isManifest says whether a file is the manifest, and isBody whether it lies among the bodies: neither is a stub document.
+func (s *Set) isManifest(file string) bool {
+	return file == filepath.Join(s.Dir, stubsDir, ManifestFile)
+}
+
+func (s *Set) isBody(file string) bool {
+	bodies := filepath.Join(s.Dir, stubsDir, bodiesDir)
+	return file == bodies || strings.HasPrefix(file, bodies+string(filepath.Separator))
 }
 
 // declarations are the recordings of a manifest, with what is wrong with their files.
 type declarations struct {
 	declared int
-	stubs    []*stub.Stub // those that could be read
+	stubs    []*stub.Stub // without value or prompt where that could not be read, which is then a problem
 	problems []stub.Problem
 }
 
@@ -145,7 +175,7 @@ func (s *Set) manifestStubs() (*declarations, error) {
 	if m != nil {
 		out.declared = len(m.Recordings)
 		var errs []error
-		ids, calls := map[string]bool{}, map[string]bool{}
+		ids, calls, bodies := map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for i, d := range m.Recordings {
 			at := fmt.Sprintf("%s: recording %d (%.80q)", filepath.Join(s.Dir, stubsDir, ManifestFile), i+1, d.ID)
 			if err := d.complete(); err != nil {
@@ -156,7 +186,10 @@ func (s *Set) manifestStubs() (*declarations, error) {
 			if ids[d.ID] || calls[call] {
 				out.add(stub.DeclaredTwice, d.ID, d.Owner, "it is declared twice, by its id or by its fixture and call: keep one of them")
 			}
-			ids[d.ID], calls[call] = true, true
+			if bodies[d.Body] { // whoever records one of them anew would change the other
+				out.add(stub.DeclaredTwice, d.ID, d.Owner, "its body %s/%s is another recording's too: give each its own", stubsDir, d.Body)
+			}
+			ids[d.ID], calls[call], bodies[d.Body] = true, true, true
 			st, err := s.declared(d, files, out)
 			if err != nil {
 				errs = append(errs, fixture.NewError(fixture.CodeInvalid, "", at, err))
@@ -182,67 +215,100 @@ func (d Declaration) complete() error {
 	return errors.Join(errs...)
 }
 
-// declared reads the files of one declaration. It gives nil where one of them is missing, which is then a problem.
+// declared reads the files of one declaration. What is wrong with them is a problem, and keeps the other rules from nothing: the stub
+// then has no value, or no prompt, to hold against its digest. It is nil where a path must not be followed.
 func (s *Set) declared(d Declaration, files map[string]bool, out *declarations) (*stub.Stub, error) {
-	body, prompt, ok := s.places(d, out)
-	if body != "" {
-		files[body], files[prompt] = true, true // declared, wherever a link leads
-	}
-	if !ok {
+	if !s.followed(d, files, out) {
 		return nil, nil
 	}
-	value, bodyErr := s.regular(body)
-	text, promptErr := s.regular(prompt)
-	if errors.Is(bodyErr, fs.ErrNotExist) {
-		out.add(stub.BodyMissing, d.ID, d.Owner, "there is no file %s/%s: record it anew, or take the recording out of the manifest", stubsDir, d.Body)
-		bodyErr = nil
-	}
-	if errors.Is(promptErr, fs.ErrNotExist) {
-		out.add(stub.PromptMissing, d.ID, d.Owner, "there is no file %s/%s: put the prompt back, or take the recording out of the manifest", promptsDir, d.Prompt)
-		promptErr = nil
-	}
-	if err := errors.Join(bodyErr, promptErr); err != nil || value == nil || text == nil {
+	value, err := s.value(d, out)
+	if err != nil {
 		return nil, err
 	}
-	if !utf8.Valid(text) {
-		return nil, fmt.Errorf("prompt: %s is no UTF-8", d.Prompt)
-	}
-	value, err := fixture.Canonicalize(nil, value)
+	prompt, err := s.prompt(d, out)
 	if err != nil {
-		return nil, fmt.Errorf("body: %s: %w", d.Body, err)
+		return nil, err
 	}
-	doc, err := json.Marshal(map[string]any{"fixture_id": d.FixtureID, "call": d.Call, "value": json.RawMessage(value), "recording": d.recording(string(text))})
+	recording := d.recording()
+	if prompt != nil {
+		recording["prompt"] = *prompt
+	}
+	if value == nil {
+		value = []byte("null")
+		delete(recording, "body_sha256")
+	}
+	doc, err := json.Marshal(map[string]any{"fixture_id": d.FixtureID, "call": d.Call, "value": json.RawMessage(value), "recording": recording})
 	if err != nil {
 		return nil, err
 	}
 	return stub.Decode(doc)
 }
 
-// places gives the two files of a declaration. Where one leaves its directory that is a problem, and ok is false; they are empty if
-// its path alone does.
-func (s *Set) places(d Declaration, out *declarations) (body, prompt string, ok bool) {
-	body, prompt = filepath.Join(s.Dir, stubsDir, filepath.FromSlash(d.Body)), filepath.Join(s.Dir, promptsDir, filepath.FromSlash(d.Prompt))
-	if !filepath.IsLocal(filepath.FromSlash(d.Body)) || !s.ofManifest(body) || filepath.Base(body) == ManifestFile {
-		out.add(stub.PathEscapes, d.ID, d.Owner, "the body %.120q does not lie below %s/%s: paths are relative to %[2]s/", d.Body, stubsDir, bodiesDir)
-		return "", "", false
+// followed says whether the paths of a declaration may be followed, and notes its files as declared. Where one may not, that is a
+// problem.
+func (s *Set) followed(d Declaration, files map[string]bool, out *declarations) bool {
+	followed := true
+	for _, f := range []struct{ what, path, below, file string }{
+		{"body", d.Body, stubsDir + "/" + bodiesDir, bodyFile(s.Dir, d.Body)}, {"prompt", d.Prompt, promptsDir, promptFile(s.Dir, d.Prompt)},
+	} {
+		if !plain(f.path) || f.what == "body" && !strings.HasPrefix(f.path, bodiesDir+"/") {
+			out.add(stub.PathEscapes, d.ID, d.Owner, "the %s %.120q does not lie below %s/, or not in plain words: a path is relative to %s/, with slashes and without dots", f.what, f.path, f.below, strings.TrimSuffix(f.below, "/"+bodiesDir))
+			followed = false
+			continue
+		}
+		files[f.file] = true
 	}
-	if !filepath.IsLocal(filepath.FromSlash(d.Prompt)) {
-		out.add(stub.PathEscapes, d.ID, d.Owner, "the prompt %.120q does not lie below %s/", d.Prompt, promptsDir)
-		return "", "", false
+	if !followed {
+		return false
 	}
-	for root, file := range map[string]string{filepath.Join(s.Dir, stubsDir): body, filepath.Join(s.Dir, promptsDir): prompt} {
-		if leaves(root, file) {
-			out.add(stub.PathEscapes, d.ID, d.Owner, "a link leads from %s out of the set's directory", file)
-			return body, prompt, false
+	for _, path := range []string{stubsDir + "/" + d.Body, promptsDir + "/" + d.Prompt} {
+		if link := linked(s.Dir, path); link != "" {
+			out.add(stub.PathEscapes, d.ID, d.Owner, "%s is a link: the files of a recording lie in the set's directory themselves", link)
+			return false
 		}
 	}
-	return body, prompt, true
+	return true
 }
 
-// recording gives the declaration as it stands in a stub's document.
-func (d Declaration) recording(prompt string) map[string]any {
+// value reads a body. It is nil where there is none that could be held against its digest.
+func (s *Set) value(d Declaration, out *declarations) ([]byte, error) {
+	src, err := regular(bodyFile(s.Dir, d.Body))
+	if errors.Is(err, fs.ErrNotExist) {
+		out.add(stub.BodyMissing, d.ID, d.Owner, "there is no file %s/%s: record it anew, or take the recording out of the manifest", stubsDir, d.Body)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	value, err := fixture.Canonicalize(nil, src)
+	if err != nil {
+		out.add(stub.BodyChanged, d.ID, d.Owner, "%s/%s is no JSON, and so not what %s gave: put it back, or record it anew (%v)", stubsDir, d.Body, d.Model, err)
+		return nil, nil
+	}
+	return value, nil
+}
+
+// prompt reads a prompt. It is nil where there is none that could be held against its digest.
+func (s *Set) prompt(d Declaration, out *declarations) (*string, error) {
+	src, err := regular(promptFile(s.Dir, d.Prompt))
+	if errors.Is(err, fs.ErrNotExist) {
+		out.add(stub.PromptMissing, d.ID, d.Owner, "there is no file %s/%s: put the prompt back, or take the recording out of the manifest", promptsDir, d.Prompt)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(src) {
+		return nil, fmt.Errorf("prompt: %s is no UTF-8", d.Prompt)
+	}
+	text := string(src)
+	return &text, nil
+}
+
+// recording gives the declaration as it stands in a stub's document, but for the prompt.
+func (d Declaration) recording() map[string]any {
 	out := map[string]any{
-		"id": d.ID, "model": d.Model, "prompt": prompt, "prompt_sha256": d.PromptSHA256, "body_sha256": d.BodySHA256,
+		"id": d.ID, "model": d.Model, "prompt_sha256": d.PromptSHA256, "body_sha256": d.BodySHA256,
 		"recorded_at": d.RecordedAt, "owner": d.Owner,
 	}
 	if d.MaxAgeDays != nil {
@@ -260,22 +326,8 @@ func (d Declaration) recording(prompt string) map[string]any {
 // maxRecordedBytes bounds a body and a prompt.
 const maxRecordedBytes = 16 << 20
 
-// leaves says whether links lead from a file out of its root. One that is not there leads nowhere.
-func leaves(root, file string) bool {
-	realRoot, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return false
-	}
-	real, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return false
-	}
-	rel, err := filepath.Rel(realRoot, real)
-	return err != nil || !filepath.IsLocal(rel)
-}
-
-// regular reads a file that no link leads to.
-func (s *Set) regular(file string) ([]byte, error) {
+// regular reads a file that is neither a link nor a device, nor too large.
+func regular(file string) ([]byte, error) {
 	info, err := os.Lstat(file)
 	if err != nil {
 		return nil, err

@@ -148,7 +148,7 @@ func (s *Set) files(folder string) ([]string, error) {
 			return nil
 		case err != nil:
 			return err
-		case d.IsDir():
+		case d.IsDir() || s.isBody(path): // what is wrong with a body is a problem of its recording, and keeps nothing else from being found
 			return nil
 		case !d.Type().IsRegular():
 			return fixture.NewError(fixture.CodeInvalid, "", path, errors.New("unexpected: it is no regular file"))

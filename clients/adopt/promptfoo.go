@@ -1,0 +1,45 @@
+package adopt
+
+import "time"
+
+// promptfoo reads the results of an evaluation. Whether its assertions held does not matter: the model answered so.
+func (r *reader) promptfoo(file string, doc any, made time.Time) {
+	list, ok := at(doc, "results", "results").([]any)
+	if !ok {
+		r.skip(file, 0, "no results of promptfoo: there is no list at results.results")
+		return
+	}
+	whole, known := instant(at(doc, "results", "timestamp"))
+	if !known {
+		whole, _ = instant(first(at(doc, "metadata"), "evaluationCreatedAt", "exportedAt"))
+	}
+	cached := 0
+	for i, one := range list {
+		p := Pair{File: file, Position: i + 1, Vars: vars(at(one, "vars")), RecordedAt: whole}
+		if p.Model = text(at(one, "provider")); p.Model == "" {
+			p.Model = text(at(one, "provider", "id"))
+		}
+		value := at(one, "response", "output")
+		if reason := text(at(one, "error")); value == nil && reason != "" {
+			r.skip(file, p.Position, "the model gave no answer, but an error")
+			continue
+		}
+		ask := at(one, "prompt", "raw")
+		if ask == nil {
+			r.skip(file, p.Position, "there is no prompt in it")
+			continue
+		}
+		var err error
+		if p.Prompt, p.Extension, err = asked(ask); err != nil {
+			r.skip(file, p.Position, "its prompt is no document: %v", err)
+			continue
+		}
+		if at(one, "response", "cached") == true {
+			cached++
+		}
+		r.add(p, value, made)
+	}
+	if cached > 0 {
+		r.warn("%s: %d answers came out of a cache: they are older than the file says", file, cached)
+	}
+}
