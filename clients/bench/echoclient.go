@@ -35,6 +35,9 @@ type traffic struct {
 // caseID gives ids that are as long on the wire as those of a replay.
 func caseID(i int) uint64 { return (uint64(i) | 1<<63) * 0x9E3779B97F4A7C15 }
 
+// caseIndex gives the i of an id; something absurd for an id that caseID never gave.
+func caseIndex(id uint64) uint64 { return id*0xF1DE83E19937733D ^ 1<<63 }
+
 func encode(n int) (*traffic, error) {
 	t := &traffic{cases: n}
 	var err error

@@ -4,10 +4,12 @@
 //
 // Machines differ and neighbours are noisy, so that no number of it means much alone. What counts is the ratio of two
 // things that were measured in turn, round after round: the table at the end gives the median of each ratio over the
-// rounds, and how far it strayed. The parts are a, throughput; b, the whole of `retrial run`; c, memory; d, the store.
+// rounds, and how far it strayed. The parts are a, throughput; b, the whole of `retrial run`; c, memory; d, the store; s, the
+// promotion checker as it is written with each SDK, beside the one in Go.
 //
 // It talks over loopback sockets alone, writes to temporary directories alone, and ends every process that it starts.
-// Part b compares with a plain Python gate, and leaves it out where there is no python3.
+// Part b compares with a plain Python gate, and leaves it out where there is no python3. Part s takes what the SDKs' own builds have
+// left, or builds it with -build; what is not there it names, and with -strict fails.
 package main
 
 import (
@@ -64,6 +66,9 @@ type bench struct {
 	memory []int
 	only   []string
 	keep   bool
+	asked  int  // fixtures of part s
+	make   bool // build the checkers of part s
+	strict bool // fail where one of them is missing
 
 	dir    string // removed by cleanup
 	self   string // this program
@@ -77,7 +82,10 @@ func newBench(args []string) (*bench, error) {
 	f.IntVar(&b.count, "fixtures", 200_000, "fixtures of part a")
 	sizes := f.String("sizes", "200,2000,100000", "set sizes of part b")
 	memory := f.String("memory", "10000,1000000", "set sizes of part c, and the largest of part d; empty leaves out both")
-	only := f.String("only", "a,b,c,d", "parts: a throughput, b whole process, c memory, d store")
+	only := f.String("only", "a,b,c,d,s", "parts: a throughput, b whole process, c memory, d store, s SDKs")
+	f.IntVar(&b.asked, "sdk-fixtures", 20_000, "fixtures of part s")
+	f.BoolVar(&b.make, "build", false, "build the checkers of part s, with the tools of their languages")
+	f.BoolVar(&b.strict, "strict", false, "fail where a checker of part s is missing")
 	f.BoolVar(&b.keep, "keep", false, "keep the temporary directory")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -88,8 +96,8 @@ func newBench(args []string) (*bench, error) {
 	if err := errors.Join(err, memoryErr); err != nil {
 		return nil, err
 	}
-	if b.rounds < 1 || b.count < 1 || f.NArg() > 0 {
-		return nil, errors.New("-rounds and -fixtures are at least 1, and there are no arguments")
+	if b.rounds < 1 || b.count < 1 || b.asked < 1 || f.NArg() > 0 {
+		return nil, errors.New("-rounds, -fixtures and -sdk-fixtures are at least 1, and there are no arguments")
 	}
 	b.only = strings.Split(*only, ",")
 	if b.self, err = os.Executable(); err != nil {
@@ -122,6 +130,7 @@ func (b *bench) all(ctx context.Context) error {
 		run         func(context.Context) error
 	}{
 		{"a", "throughput", b.throughput}, {"b", "whole process", b.whole}, {"c", "memory", b.memories}, {"d", "store", b.stores},
+		{"s", "SDKs", b.sdks},
 	}
 	for _, p := range parts {
 		if !slices.Contains(b.only, p.name) {

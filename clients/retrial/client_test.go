@@ -3,6 +3,7 @@ package retrial_test
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"strings"
 	"testing"
@@ -95,6 +96,11 @@ func TestStreamContract(t *testing.T) {
 	type events = []*replayv1.ReplayResponse
 	short := pass("r", 9)
 	short.Evaluated = 8
+	excused := func(confirmed, excused uint64) *replayv1.ReplayResponse {
+		d := pass("r", 9)
+		d.Confirmed, d.Excused = confirmed, excused
+		return decided(d)
+	}
 	for _, tt := range []struct {
 		name   string
 		events events
@@ -117,6 +123,11 @@ func TestStreamContract(t *testing.T) {
 		{"a pass over nothing", events{started("r", 0), decided(pass("r", 0))}, nil, "is none"},
 		{"a pass that is short", events{started("r", 9), decided(short)}, nil, "is none"},
 		{"a pass over fewer than were to be tried", events{started("r", 9), decided(pass("r", 8))}, nil, "is none"},
+		{"a pass with what is excused", events{started("r", 9), excused(1, 8)}, nil, ""},
+		{"a pass with all excused", events{started("r", 9), excused(0, 9)}, nil, "is none"},
+		{"a pass with too many excused", events{started("r", 9), excused(9, 1)}, nil, "is none"},
+		{"a pass with too few excused", events{started("r", 9), excused(7, 1)}, nil, "is none"},
+		{"a pass whose counts go round", events{started("r", 9), excused(10, math.MaxUint64)}, nil, "is none"},
 	} {
 		conn := serve(t, func(s *grpc.Server) {
 			replayv1.RegisterReplayServiceServer(s, &scripted{events: tt.events, err: tt.err})

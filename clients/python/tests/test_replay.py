@@ -43,13 +43,20 @@ def service(short: Path) -> Iterator[tuple[Service, Client]]:
 REQUEST = ReplayRequest(set="s", release="v1", baseline=named("stable"), candidate=named("next", max_age_days=14))
 
 
-@pytest.mark.parametrize("events", [[START, FINDING, PROGRESS, PASS], [START, ruled("r", ruling=gate_pb2.RULING_BLOCK)]])
-def test_a_stream_in_order_has_a_decision(service: tuple[Service, Client], events: Sequence[Event]) -> None:
+@pytest.mark.parametrize(
+    ("events", "ruling"),
+    [
+        pytest.param([START, FINDING, PROGRESS, PASS], "PASS", id="a pass"),
+        pytest.param([START, ruled("r", ruling=gate_pb2.RULING_BLOCK)], "BLOCK", id="a block"),
+        pytest.param([START, passed("r", 9, confirmed=1, excused=8)], "PASS", id="a pass with what is excused"),
+    ],
+)
+def test_a_stream_in_order_has_a_decision(service: tuple[Service, Client], events: Sequence[Event], ruling: str) -> None:
     service[0].events = events
     for replay in (service[1].replay(REQUEST), service[1].watch_replay("r")):
         assert [event.WhichOneof("event") for event in replay] == [event.WhichOneof("event") for event in events]
-        assert replay.decision.passed is (events[-1] is PASS)
-        assert replay.result().ruling == ("PASS" if events[-1] is PASS else "BLOCK")
+        assert replay.decision.passed is (ruling == "PASS")
+        assert replay.result().ruling == ruling
 
 
 @pytest.mark.parametrize(
@@ -75,6 +82,9 @@ def test_a_stream_in_order_has_a_decision(service: tuple[Service, Client], event
         pytest.param([START, passed("r", 9, evaluated=8)], None, "is none", id="a pass that tried fewer"),
         pytest.param([START, passed("r", 9, confirmed=8)], None, "is none", id="a pass that confirmed fewer"),
         pytest.param([START, passed("r", 8)], None, "is none", id="a pass over fewer than were to be tried"),
+        pytest.param([START, passed("r", 9, confirmed=0, excused=9)], None, "is none", id="a pass with all excused"),
+        pytest.param([START, passed("r", 9, excused=1)], None, "is none", id="a pass with too many excused"),
+        pytest.param([START, passed("r", 9, confirmed=7, excused=1)], None, "is none", id="a pass with too few excused"),
     ],
 )
 def test_without_a_sound_decision_there_is_none(

@@ -117,7 +117,7 @@ export class Replay implements AsyncIterable<ReplayEvent> {
       d.expected === this.started.hermeticCount;
     if (d.ruling === Ruling.PASS && !whole) {
       throw new NoDecisionError(
-        `a pass over ${d.expected} fixtures, of which ${d.confirmed} were confirmed and ${d.evaluated} tried, is none`,
+        `a pass over ${d.expected} fixtures, of which ${d.confirmed} were confirmed, ${d.excused} excused and ${d.evaluated} tried, is none`,
       );
     }
   }

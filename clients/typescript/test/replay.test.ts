@@ -27,6 +27,7 @@ const pass = (replayId: string, n: bigint) => ({
   confirmed: n,
   evaluated: n,
 });
+const excused = (confirmed: bigint, excused: bigint): Event => decided({ ...pass("r", 9n), confirmed, excused });
 const finding: Event = { case: "finding", value: { code: "FLIP" } };
 
 /** Begins a replay at a service that sends what it is told to. */
@@ -92,6 +93,10 @@ test("whatever a stream lacks or has too much of, without a sound decision there
       /is none/,
     ],
     ["a pass over fewer than were to be tried", [started("r", 9n), decided(pass("r", 8n))], undefined, /is none/],
+    ["a pass with what is excused", [started("r", 9n), excused(1n, 8n)], undefined, undefined],
+    ["a pass with all excused", [started("r", 9n), excused(0n, 9n)], undefined, /is none/],
+    ["a pass with too many excused", [started("r", 9n), excused(9n, 1n)], undefined, /is none/],
+    ["a pass with too few excused", [started("r", 9n), excused(7n, 1n)], undefined, /is none/],
   ];
   for (const [name, events, end, says] of cases) {
     for (const iterate of [true, false]) {

@@ -3,6 +3,8 @@ package rules
 import (
 	"errors"
 	"time"
+
+	"github.com/retrial-dev/retrial/clients/retrial"
 )
 
 // claim is what the rules read of the input. Other members, such as source_event_id, are there for people.
@@ -27,8 +29,8 @@ type claim struct {
 
 // readClaim reads the input of a case. The error is a *retrial.InputError that names the first member, in the order
 // below, that is missing or not usable.
-func readClaim(input []byte) (claim, error) {
-	d := newDocument(input)
+func readClaim(in *retrial.Case) (claim, error) {
+	d := newDocument(in)
 	var c claim
 	c.scope = d.keys("scope")
 	c.own = d.keys("claim_scope")
@@ -38,13 +40,13 @@ func readClaim(input []byte) (claim, error) {
 	if c.ageDays = d.whole("age_days_at_decision"); c.ageDays < 0 {
 		d.fail("age_days_at_decision", errors.New("negative: the claim would have been decided before it was accepted"))
 	}
-	c.promotedBefore = required[bool](d, "promoted_before", "true or false")
+	c.promotedBefore = d.truth("promoted_before")
 	c.acceptedAt = d.times()
-	if competing := d.optionalObject("competing"); competing != nil {
+	if competing := d.object("competing"); competing != nil {
 		at := competing.times()
 		c.competingAcceptedAt = &at
 	}
-	if c.score = required[float64](d, "score", "a number"); c.score < 0 || c.score > 1 {
+	if c.score = d.number("score"); c.score < 0 || c.score > 1 {
 		d.fail("score", errors.New("not between 0 and 1"))
 	}
 	if c.occurrences = d.whole("occurrence_count"); c.occurrences < 1 {

@@ -5,29 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/retrial-dev/retrial/clients/retrial"
 )
 
-// document reads the members of a JSON object and keeps the first error. Unlike a struct it tells a missing member from
+// document reads the members of an object of the input and keeps the first error. Unlike a struct it tells a missing member from
 // one that is null, and takes names as they are written: an input without "score" is not saved by its "Score".
 type document struct {
-	path    string // what stands before a member's name in a message: "" or "competing."
-	members map[string]json.RawMessage
-	failed  *error // shared with the objects inside
+	in     *retrial.Case
+	inside string // the member that the object is the value of; empty for the input itself
+	failed *error // shared with the objects inside
 }
 
-func newDocument(src []byte) *document {
-	d := &document{failed: new(error)}
-	if err := json.Unmarshal(src, &d.members); err != nil {
-		*d.failed = fmt.Errorf("not a JSON object: %w", err)
+// newDocument looks at the whole input once, so that what is read of it later is known to be JSON.
+func newDocument(in *retrial.Case) *document {
+	d := &document{in: in, failed: new(error)}
+	if src := in.Input(); !json.Valid(src) || !utf8.Valid(src) || src[0] != '{' {
+		*d.failed = fmt.Errorf("not a JSON object: %.40q", src)
 	}
 	return d
 }
 
 func (d *document) fail(name string, err error) {
-	if *d.failed == nil {
-		*d.failed = fmt.Errorf("%s%s: %w", d.path, name, err)
+	switch {
+	case *d.failed != nil:
+	case d.inside != "":
+		*d.failed = fmt.Errorf("%s.%s: %w", d.inside, name, err)
+	default:
+		*d.failed = fmt.Errorf("%s: %w", name, err)
 	}
 }
 
@@ -39,35 +45,59 @@ func (d *document) err() error {
 	return &retrial.InputError{Err: *d.failed}
 }
 
-// optional reads a member that must be there, and gives nil if it is null. Kind says in a message what was expected.
-func optional[T any](d *document, name, kind string) *T {
-	raw, ok := d.members[name]
+// value gives a member that must be there, or nil if it is null. Once something has failed nothing is read.
+func (d *document) value(name string) []byte {
+	if *d.failed != nil {
+		return nil
+	}
+	raw, ok := []byte(nil), false
+	if d.inside == "" {
+		raw, ok = d.in.Value(name)
+	} else {
+		raw, ok = d.in.Value(d.inside, name)
+	}
 	if !ok {
 		d.fail(name, errors.New("missing"))
 	}
-	if !ok || string(raw) == "null" {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+// optional reads a member that must be there, and gives nil if it is null. Kind says in a message what was expected.
+func optional[T any](d *document, name, kind string) *T {
+	raw := d.value(name)
+	if raw == nil {
 		return nil
 	}
 	v := new(T)
-	if err := json.Unmarshal(raw, v); err != nil {
+	if err := decode(raw, v); err != nil {
 		d.fail(name, fmt.Errorf("expected %s, found %.40s", kind, raw))
 	}
 	return v
 }
 
 // required reads a member that must be there and must not be null.
-func required[T any](d *document, name, kind string) T {
-	v := optional[T](d, name, kind)
-	if v == nil {
+func required[T any](d *document, name, kind string) (v T) {
+	raw := d.value(name)
+	if raw == nil {
 		d.fail(name, fmt.Errorf("expected %s, found null", kind)) // a missing member has failed already
-		v = new(T)
+		return v
 	}
-	return *v
+	if err := decode(raw, &v); err != nil {
+		d.fail(name, fmt.Errorf("expected %s, found %.40s", kind, raw))
+	}
+	return v
 }
 
 func (d *document) text(name string) string { return required[string](d, name, "a string") }
 
 func (d *document) whole(name string) int { return required[int](d, name, "a whole number") }
+
+func (d *document) number(name string) float64 { return required[float64](d, name, "a number") }
+
+func (d *document) truth(name string) bool { return required[bool](d, name, "true or false") }
 
 // instant reads an RFC 3339 time. Instants are compared as such, whatever offset they are written with.
 func (d *document) instant(name string) time.Time {
@@ -81,26 +111,37 @@ func (d *document) instant(name string) time.Time {
 
 // keys reads an object of strings that has at least one: a scope without keys would fit everywhere.
 func (d *document) keys(name string) map[string]string {
-	read := required[map[string]*string](d, name, "an object of strings")
-	out := make(map[string]string, len(read))
-	for key, value := range read {
-		if value == nil {
-			d.fail(name, errors.New("expected an object of strings, found a null in it"))
-			continue
-		}
-		out[key] = *value
+	raw := d.value(name)
+	if raw == nil {
+		d.fail(name, errors.New("expected an object of strings, found null"))
+		return nil
 	}
-	if len(out) == 0 {
+	out, null, odd := map[string]string{}, false, raw[0] != '{'
+	for key, value := range d.in.Members(name) {
+		var s string
+		null = null || string(value) == "null"
+		odd = odd || decode(value, &s) != nil
+		out[key] = s
+	}
+	switch {
+	case odd:
+		d.fail(name, fmt.Errorf("expected an object of strings, found %.40s", raw))
+	case null:
+		d.fail(name, errors.New("expected an object of strings, found a null in it"))
+	case len(out) == 0:
 		d.fail(name, errors.New("has no keys"))
 	}
 	return out
 }
 
-// optionalObject reads an object, or gives nil for null.
-func (d *document) optionalObject(name string) *document {
-	members := optional[map[string]json.RawMessage](d, name, "an object or null")
-	if members == nil {
+// object reads an object, or gives nil for null.
+func (d *document) object(name string) *document {
+	raw := d.value(name)
+	if raw == nil {
 		return nil
 	}
-	return &document{path: d.path + name + ".", members: *members, failed: d.failed}
+	if raw[0] != '{' {
+		d.fail(name, fmt.Errorf("expected an object or null, found %.40s", raw))
+	}
+	return &document{in: d.in, inside: name, failed: d.failed}
 }

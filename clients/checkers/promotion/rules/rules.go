@@ -78,7 +78,7 @@ func (Checker) Describe() retrial.Description {
 // Check implements retrial.Checker. The whole input is read before the first rule, so that an input that is not usable
 // is a *retrial.InputError whichever rule would have decided.
 func (Checker) Check(_ context.Context, c *retrial.Case) (retrial.Outcome, error) {
-	cl, err := readClaim(c.Input())
+	cl, err := readClaim(c)
 	if err != nil {
 		return retrial.Outcome{}, err
 	}

@@ -115,7 +115,7 @@ class Replay(Iterator[Event]):
         if decision.ruling == gate_pb2.RULING_PASS and (len(counts) > 1 or decision.confirmed == 0):
             raise NoDecision(
                 f"no decision: a pass over {decision.expected} fixtures of {started.hermetic_count}, "
-                f"of which {decision.confirmed} were confirmed and {decision.evaluated} tried, is none"
+                f"of which {decision.confirmed} were confirmed, {decision.excused} excused and {decision.evaluated} tried, is none"
             )
 
     @property

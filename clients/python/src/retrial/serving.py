@@ -4,7 +4,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -14,6 +13,7 @@ from .definition import Checker
 from .launched import is_launched, serve_host
 from .listening import listen
 from .stderr import say
+from .stopping import told_by
 
 #: Has it listen: "unix:/run/checker.sock" or "127.0.0.1:9000".
 LISTEN = "RETRIAL_LISTEN"
@@ -53,10 +53,8 @@ def serve(checker: Checker[Any], *, workers: int = 1) -> NoReturn:
 def _serve(checker: Checker[Any], workers: int) -> tuple[int, bool]:
     """Gives the exit status, and whether all calls have ended."""
     address, target, name = (os.environ.get(key, "") for key in (LISTEN, ATTACH, ATTACH_NAME))
-    stop = threading.Event()
     if is_launched(os.environ):
-        signal.signal(signal.SIGTERM, lambda *_: stop.set())
-        return 0, serve_host(checker, os.environ, stop, workers=workers)
+        return 0, serve_host(checker, os.environ, told_by(signal.SIGTERM), workers=workers)
     if address and target:
         return _fail(2, f"{LISTEN} and {ATTACH} exclude each other")
     if bool(target) != bool(name):
@@ -70,8 +68,7 @@ def _serve(checker: Checker[Any], workers: int) -> tuple[int, bool]:
             f"or {ATTACH} and {ATTACH_NAME} to the address of a server and a name of its own there."
         )
         return 2, True
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = told_by(signal.SIGTERM, signal.SIGINT)
     if address:
         return _run(lambda: listen(checker, address, stop, workers=workers))
     access = Access(ca=os.environ.get(CA) or None, token=os.environ.get(TOKEN) or None)
