@@ -91,7 +91,7 @@ func TestDocumentsAreComplete(t *testing.T) {
 		}
 	}
 	for _, kind := range stub.Kinds() {
-		if !regexp.MustCompile("(?m)^\\| [A-Z_`, ]*`"+string(kind)+"`[A-Z_`, ]* \\|").MatchString(architecture) {
+		if !regexp.MustCompile("(?m)^\\| [A-Z_`, ]*`" + string(kind) + "`[A-Z_`, ]* \\|").MatchString(architecture) {
 			t.Errorf("ARCHITECTURE.md does not say what to do about %s", kind)
 		}
 	}

@@ -20,27 +20,6 @@ import (
 	"github.com/retrial-dev/retrial/replayer/gate"
 )
 
-// commit publishes documents as the version of "notes" behind the first.
-func (h *house) commit(t *testing.T, entries []*fixturev1.CommitEntry) error {
-	t.Helper()
-	stream, err := fixturev1.NewFixtureServiceClient(h.conn).CommitVersion(h.as(t, "author"))
-	if err != nil {
-		return err
-	}
-	header := &fixturev1.CommitHeader{Set: "notes", Parent: 1, Reason: "test", RemovalReason: "test",
-		Config: &fixturev1.SetConfig{Schema: 1, Vocabulary: &fixturev1.Vocabulary{Verdicts: []string{"keep", "drop"}, Permissive: "keep"}}}
-	for _, part := range []*fixturev1.CommitVersionRequest{
-		{Part: &fixturev1.CommitVersionRequest_Header{Header: header}},
-		{Part: &fixturev1.CommitVersionRequest_Entries{Entries: &fixturev1.CommitEntries{Entries: entries}}},
-		{Part: &fixturev1.CommitVersionRequest_Seal{Seal: &fixturev1.CommitSeal{FixtureCount: uint64(len(entries))}}},
-	} {
-		if err := stream.Send(part); err != nil {
-			break // the answer says why
-		}
-	}
-	return errOf(stream.CloseAndRecv())
-}
-
 // recordedDirectory writes a set with four recordings, made at noon of the fifth of February and for 28, 27, 0 and 40 days, the second
 // verified a day later; the last stands within a stub document, and is from the tenth of March. It gives the set as a commit has it.
 func recordedDirectory(t *testing.T) (dir string, entries []*fixturev1.CommitEntry) {
@@ -89,7 +68,7 @@ func recordedDirectory(t *testing.T) (dir string, entries []*fixturev1.CommitEnt
 func TestS17OneLookAtRecordings(t *testing.T) {
 	h := newHouse(t, nil)
 	dir, entries := recordedDirectory(t)
-	if err := h.commit(t, entries); err != nil {
+	if err := errOf(h.commit(t, "author", 1, nil, entries)); err != nil {
 		t.Fatal(err)
 	}
 	end := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
@@ -157,11 +136,11 @@ func TestCommitRefusesTamperedRecordings(t *testing.T) {
 				t.Fatalf("there is no %s in %s", tt.old, doc)
 			}
 			entries[0].Stubs[0] = []byte(strings.Replace(doc, tt.old, tt.new, 1))
-			wantStatusCode(t, h.commit(t, entries), codes.InvalidArgument, tt.want)
+			wantStatusCode(t, errOf(h.commit(t, "author", 1, nil, entries)), codes.InvalidArgument, tt.want)
 		})
 	}
 	_, entries := recordedDirectory(t)
-	if err := h.commit(t, entries); err != nil { // behind the first version: nothing has been published in between
+	if err := errOf(h.commit(t, "author", 1, nil, entries)); err != nil { // behind the first version: nothing has been published in between
 		t.Error(err)
 	}
 }

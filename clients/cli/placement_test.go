@@ -68,7 +68,7 @@ func TestS13Hook(t *testing.T) {
 		{"it takes too long", `read -r never <"` + fifo + `"`, []string{"RETRIAL_HOOK_SECONDS=1"}, 0, "pre-push: NOT ALL WAS CHECKED: it took more than 1 seconds"},
 		{"it is not installed", "", nil, 0, "pre-push: NOTHING WAS CHECKED: retrial is not installed"},
 		{"no key is in sight", `env; exit 3`, []string{"OPENAI_API_KEY=k1", "OPENAI_BASE_URL=k2", "RETRIAL_TOKEN=k3", "KEYBOARD=de"}, 3, "KEYBOARD=de"},
-		{"it does not read what git says", `read -r line; echo "line: $line."`, nil, 0, "line: ."},
+		{"it does not read what git says", `read -r line; echo "line: $line."`, nil, 0, "line: .\nline: .\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status, said := hook(t, tt.program, tt.env...)
