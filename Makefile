@@ -8,7 +8,7 @@ PYTHON_EXAMPLES := examples/packaging/*.py examples/model-endpoint/*.py examples
 
 BASE ?= main
 
-.PHONY: build test test-waf test-examples test-typescript test-python test-java campaign fuzz lint generate generate-typescript generated generated-typescript generate-python generated-python breaking tidy bench check image
+.PHONY: build test test-waf test-examples test-typescript test-python test-java test-rust campaign fuzz lint generate generate-typescript generated generated-typescript generate-python generated-python generate-rust generated-rust breaking tidy bench check image
 
 build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
@@ -47,6 +47,11 @@ test-java: ## the Java SDK, against the Go binary; needs a JDK of 17 or later, a
 	cd clients/java && mvn -q -B verify
 	cat clients/java/*/target/surefire-reports/*.txt | grep '^Tests run:'
 	clients/java/target/retrial conformance 'java -jar clients/java/promotion/target/promotion.jar' --set examples/promotion
+
+test-rust: ## the Rust SDK, against the Go binary; needs Cargo 1.88 or later, and openssl
+	go build -o clients/rust/target/bin/retrial .
+	cd clients/rust && cargo fmt --check && cargo clippy -q --locked --all-targets -- -D warnings && cargo test -q --locked
+	clients/rust/target/bin/retrial conformance clients/rust/target/debug/promotion --set examples/promotion
 
 fuzz: ## 20 seconds for each function that parses
 	go test -run '^$$' -fuzz FuzzCanonicalize -fuzztime 20s ./replayer/fixture
@@ -88,6 +93,17 @@ generated-python: generate-python ## as `generated`
 clients/python/.venv-generate/installed: clients/python/generate/requirements.lock
 	$(PYTHON) -m venv --clear clients/python/.venv-generate
 	clients/python/.venv-generate/bin/pip install -q --require-hashes -r clients/python/generate/requirements.lock
+	touch $@
+
+generate-rust: clients/rust/.tools/installed ## clients/rust/sdk/src/gen from proto/; needs Cargo
+	$(TOOL) buf generate --template buf.gen.rust.yaml
+
+generated-rust: generate-rust ## as `generated`
+	git diff --exit-code -- clients/rust/sdk/src/gen
+	test -z "$$(git status --porcelain -- clients/rust/sdk/src/gen)"
+
+clients/rust/.tools/installed: buf.gen.rust.yaml
+	cargo install -q --locked --root clients/rust/.tools protoc-gen-prost@0.5.0 protoc-gen-tonic@0.5.0
 	touch $@
 
 breaking: ## fails if the contract breaks what BASE promised

@@ -2,7 +2,11 @@ package replayer
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
@@ -26,6 +30,20 @@ type Description struct {
 	ConfigurationVersion string
 	// Parameters are the values it was opened with, as JSON by name.
 	Parameters map[string]string
+}
+
+// Digest says which checker this is: over its name, version, build, configuration and parameters, as "sha256:…". Empty where it does
+// not say which build it is: then two that differ could not be told apart.
+func (d Description) Digest() string {
+	if d.BuildDigest == "" {
+		return ""
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%q\n%q\n%q\n%q\n", d.Name, d.Version, d.BuildDigest, d.ConfigurationVersion)
+	for _, name := range slices.Sorted(maps.Keys(d.Parameters)) {
+		fmt.Fprintf(h, "%q=%q\n", name, d.Parameters[name])
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // Stream is one stream of cases. Send and CloseSend belong to one goroutine, Recv to another.

@@ -31,6 +31,7 @@ func (r *run) preflight() error {
 				continue
 			}
 			r.selection.Hermetic++
+			r.freezes.Saw(c.Fixture.ID, c.Digest)
 			r.usage.has(*c)
 			stale.look(*c)
 		}
@@ -46,7 +47,7 @@ func (r *run) preflight() error {
 		r.selection.Derived = 0
 	}
 	r.evidence.Expected = r.selection.Hermetic
-	r.start(slices.Concat(r.t.Notes, r.docket.list.Expirations(), stale.findings(), r.suspicions())...)
+	r.start(slices.Concat(r.t.Notes, r.docket.list.Expirations(), stale.findings(), r.freezes.Findings(r.t.Selected == nil), r.suspicions())...)
 	return nil
 }
 

@@ -23,6 +23,7 @@ func (r *run) probe() error {
 	p.batch = func(n int) int { return 1 + int(mix(r.t.Seed+uint64(n))%(batchCases-1)) }
 	judge := r.judge(gate.Candidate)
 	p.handle = func(c *Case, a *Answer) error {
+		ordinal := r.evidence.Probed
 		r.evidence.Probed++
 		step.answered()
 		print, now := errorPrint, fixture.Outcome{}
@@ -30,7 +31,7 @@ func (r *run) probe() error {
 			print, now = r.answers.printOf(outcome), outcome
 		}
 		if first := r.answers.prints[c.Position]; first != print && len(found) < maxProbed {
-			found = append(found, probed{c.Position, r.nondeterministic(*c, now, print == errorPrint)})
+			found = append(found, probed{c.Position, ordinal, print, r.nondeterministic(*c, now, print == errorPrint)})
 		}
 		return nil
 	}
@@ -39,6 +40,9 @@ func (r *run) probe() error {
 	for _, p := range found {
 		r.docket.file(p.f)
 	}
+	if err == nil && len(found) > 0 {
+		err = r.blameHandles(found)
+	}
 	return err
 }
 
@@ -46,8 +50,9 @@ func (r *run) probe() error {
 const maxProbed = 10_000
 
 type probed struct {
-	position uint64
-	f        gate.Finding
+	position, ordinal uint64 // in the version, and in the probe
+	print             print
+	f                 gate.Finding
 }
 
 // nondeterministic says that a case was answered differently. Where its first answer was filed as a flip, that is taken

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"sync"
+	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
@@ -28,7 +29,8 @@ type run struct {
 	evidence  gate.Evidence
 	answers   memory
 	usage     stubUsage
-	stubs     hash.Hash // of Report.StubsDigest; nil until there is a stub
+	freezes   *gate.Freezes // nil where there are none; not written behind the preflight
+	stubs     hash.Hash     // of Report.StubsDigest; nil until there is a stub
 }
 
 // phases goes through the five phases of a replay.
@@ -92,7 +94,7 @@ func (r *run) confirmAndTry() error {
 	var candidateErr error
 	wg.Go(func() { candidateErr = r.tryCandidate(ctx, candidate, hold) })
 	err := r.confirm(ctx, baseline)
-	confirmed := err == nil && r.evidence.Confirmed == r.evidence.Expected
+	confirmed := err == nil && r.evidence.Confirmed+r.evidence.Excused == r.evidence.Expected && r.evidence.Confirmed > 0
 	if confirmed || r.t.KeepGoing && r.ctx.Err() == nil && errors.Is(orRuled(err), errRuled) {
 		hold.release()
 	} else {
@@ -120,9 +122,7 @@ func orRuled(err error) error {
 // ask runs one pass. A checker that is to blame becomes a finding, and then errRuled comes back.
 func (r *run) ask(ctx context.Context, p *pass, group fixture.Group, file func(gate.Finding) error) error {
 	p.timeout, p.elapsed = r.t.CaseTimeout, r.t.Elapsed
-	if r.t.ModelCalls != nil {
-		r.t.ModelCalls.Begin(p.role, p.fixtureOf)
-	}
+	r.begin(p)
 	err := p.run(ctx)
 	if filed := fileLosses(p, group, file); filed != nil {
 		return filed
@@ -188,16 +188,16 @@ func (r *run) confirm(ctx context.Context, source reader) error {
 	judge := r.judge(gate.Baseline)
 	p.handle = func(c *Case, a *Answer) error {
 		outcome, f := judge(c, a)
-		switch {
-		case f != nil:
-			r.docket.file(*f)
-		case !outcome.Equal(c.Fixture.Expected):
-			f := finding(gate.BaselineMismatch, gate.Baseline, *c)
-			f.Old, f.New, f.Inputs = excerpt(c.Fixture.Expected), excerpt(outcome), r.shown(*c)
-			f.Message = "the baseline does not reproduce the recorded outcome"
-			r.docket.file(f)
-		default:
+		if f == nil && !outcome.Equal(c.Fixture.Expected) {
+			mismatch := finding(gate.BaselineMismatch, gate.Baseline, *c)
+			mismatch.Old, mismatch.New, mismatch.Inputs = excerpt(c.Fixture.Expected), excerpt(outcome), r.shown(*c)
+			mismatch.Message = "the baseline does not reproduce the recorded outcome"
+			f = &mismatch
+		}
+		if f == nil {
 			r.evidence.Confirmed++
+		} else {
+			r.docket.file(r.excused(*f))
 		}
 		r.usage.baseline(c, a)
 		step.confirmed(r.evidence.Confirmed)
@@ -230,6 +230,13 @@ func (r *run) tryCandidate(ctx context.Context, source reader, hold *hold) error
 		if outcome.Equal(c.Fixture.Expected) {
 			return nil
 		}
+		if z, frozen := r.freezes.Excuses(c.Fixture.ID); frozen {
+			f := finding(gate.FreezeRefused, gate.Candidate, *c)
+			f.Message = fmt.Sprintf("the freeze of %s is refused: the candidate flips it, and a change freezes nothing that it makes fail; owner %s", c.Fixture.ID, z.Owner)
+			if err := hold.file(f); err != nil {
+				return err
+			}
+		}
 		return hold.file(r.flip(*c, outcome))
 	}
 	err := r.ask(ctx, p, fixture.Hermetic, hold.file)
@@ -240,6 +247,19 @@ func (r *run) tryCandidate(ctx context.Context, source reader, hold *hold) error
 		}
 	}
 	return err
+}
+
+// excused is what is found about the baseline, as a freeze in force has it: told, and not held against it (S5). A missing stub is
+// no whim of the baseline's, and never excused.
+func (r *run) excused(f gate.Finding) gate.Finding {
+	z, frozen := r.freezes.Excuses(f.Subject)
+	if !frozen || f.Code != gate.BaselineMismatch && f.Code != gate.CheckerError {
+		return f
+	}
+	r.evidence.Excused++
+	f.Code, f.AllowedBy = gate.Frozen, z.Owner
+	f.Message += fmt.Sprintf("; frozen until %s: %s", z.ExpiresAt.UTC().Format(time.RFC3339), z.Reason)
+	return f
 }
 
 func (r *run) flip(c Case, outcome fixture.Outcome) gate.Finding {

@@ -146,6 +146,7 @@ func TestCandidateWaitsForTheBaseline(t *testing.T) {
 func TestR24Nondeterministic(t *testing.T) {
 	s := newSet(t, 500, nil)
 	other := fixture.Outcome{Verdict: "dropped", ReasonCode: "other"}
+	var seen uint64
 	for _, tt := range []struct {
 		name   string
 		decide func(stream int, r replayer.Request, a *replayer.Answer)
@@ -171,8 +172,20 @@ func TestR24Nondeterministic(t *testing.T) {
 				a.Outcome = other
 			}
 		}, nil},
+		{"by the case id, over one", func(_ int, r replayer.Request, a *replayer.Answer) {
+			if r.Fixture.ID != "f-00042" {
+				return
+			}
+			if seen == 0 {
+				seen = r.CaseID
+			}
+			if r.CaseID == seen {
+				a.Outcome = other
+			}
+		}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			byID := strings.Contains(tt.name, "by the case id")
 			c := honest("new")
 			c.answers = func(n int, batch []replayer.Request) ([]replayer.Answer, error) {
 				var out []replayer.Answer
@@ -186,6 +199,11 @@ func TestR24Nondeterministic(t *testing.T) {
 			r, e := run(t, trial(s, honest("old"), c))
 			wantRuling(t, r, gate.Block, gate.Nondeterministic)
 			got := e.subjects(gate.Nondeterministic)
+			if last := len(got) - 1; byID != (got[last] == "new") {
+				t.Errorf("blamed for its look at the case id: %v", got)
+			} else if byID {
+				got = got[:last]
+			}
 			if !slices.IsSorted(got) || tt.want != nil && !slices.Equal(got, tt.want) || len(got) == 0 {
 				t.Errorf("got %v", got)
 			}

@@ -49,6 +49,10 @@ type Trial struct {
 	Baseline, Candidate Checker
 	Policy              gate.Policy
 	Allowlist           []gate.Entry
+	// Freezes are those of the set; where there are some, Since gives how many of its replays began at or after an instant, this one among
+	// them.
+	Freezes []gate.Freeze
+	Since   func(time.Time) (uint32, error)
 	// Now is the run's instant: every expiry is decided by it.
 	Now time.Time
 	// Selected says which fixtures are tried, by their ids; nil selects all.
@@ -130,5 +134,11 @@ func Run(ctx context.Context, t Trial, sink Sink) (*Report, error) {
 	defer cancel()
 	r := &run{t: t, ctx: ctx, docket: docket{policy: t.Policy, list: gate.NewAllowlist(t.Allowlist, t.Now), sink: sink, cancel: cancel}}
 	r.usage.model = r.askedModel
+	if len(t.Freezes) > 0 {
+		var err error
+		if r.freezes, err = gate.NewFreezes(t.Freezes, t.Now, t.Baseline.Description().Digest(), t.Since); err != nil {
+			return nil, err
+		}
+	}
 	return r.phases()
 }

@@ -26,12 +26,12 @@ func (f *fixtures) CommitVersion(stream grpc.ClientStreamingServer[fixturev1.Com
 	if err != nil {
 		return noSeal(err)
 	}
-	commit, err := f.begin(stream.Context(), first.GetHeader())
+	commit, frozen, err := f.begin(stream.Context(), first.GetHeader())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, commit.Abort()) }() // does nothing behind a seal
-	version, err := receive(stream, commit)
+	version, err := receive(stream, commit, frozen)
 	if err != nil {
 		return err
 	}
@@ -45,46 +45,51 @@ func (f *fixtures) CommitVersion(stream grpc.ClientStreamingServer[fixturev1.Com
 	return stream.SendAndClose(&fixturev1.CommitVersionResponse{Version: out})
 }
 
-func (f *fixtures) begin(ctx context.Context, h *fixturev1.CommitHeader) (*fixturestore.Commit, error) {
+func (f *fixtures) begin(ctx context.Context, h *fixturev1.CommitHeader) (*fixturestore.Commit, freezes, error) {
 	if h == nil {
-		return nil, invalid("header", errors.New("the first part of a commit is its header"))
+		return nil, nil, invalid("header", errors.New("the first part of a commit is its header"))
 	}
 	if err := CheckSetName("set", h.GetSet()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	set, err := SetFromProto(h.GetConfig())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	config, err := proto.MarshalOptions{Deterministic: true}.Marshal(set.ToProto())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := errors.Join(checkReason("reason", h.GetReason(), true), checkReason("removal_reason", h.GetRemovalReason(), false)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	changes := make(map[string]string, len(h.GetChanges()))
 	for _, c := range h.GetChanges() {
 		if err := checkReason("changes", c.GetReason(), true); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if _, twice := changes[c.GetFixtureId()]; twice {
-			return nil, invalid("changes", fmt.Errorf("fixture %q has two reasons", c.GetFixtureId()))
+			return nil, nil, invalid("changes", fmt.Errorf("fixture %q has two reasons", c.GetFixtureId()))
 		}
 		changes[c.GetFixtureId()] = c.GetReason()
 	}
 	eyes, err := f.fourEyes(h, config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	author := h.GetAuthor()
 	if f.known {
 		author = principalOf(ctx) // whoever the caller says that it is
 	}
-	return f.store.Begin(fixturestore.Draft{
+	frozen, err := f.frozen(h, set)
+	if err != nil {
+		return nil, nil, err
+	}
+	commit, err := f.store.Begin(fixturestore.Draft{
 		Set: h.GetSet(), Parent: h.GetParent(), Author: author, Reason: h.GetReason(), Vocabulary: set.Vocabulary, Config: config,
 		Changes: changes, RemovalReason: h.GetRemovalReason(), FourEyes: eyes, At: f.now(),
 	})
+	return commit, frozen, err
 }
 
 // fourEyes says what of a commit needs a second person, where the server knows its callers: what the store finds, and any
@@ -115,7 +120,7 @@ func (f *fixtures) fourEyes(h *fixturev1.CommitHeader, config []byte) (*fixtures
 }
 
 // receive takes the entries up to the seal. A stream that ends before it publishes nothing.
-func receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit) (*fixturestore.Version, error) {
+func receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit, frozen freezes) (*fixturestore.Version, error) {
 	for {
 		part, err := stream.Recv()
 		if err != nil {
@@ -123,7 +128,7 @@ func receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, f
 		}
 		switch p := part.GetPart().(type) {
 		case *fixturev1.CommitVersionRequest_Entries:
-			if err := add(commit, p.Entries.GetEntries()); err != nil {
+			if err := add(commit, p.Entries.GetEntries(), frozen); err != nil {
 				return nil, err
 			}
 		case *fixturev1.CommitVersionRequest_Seal:
@@ -142,7 +147,7 @@ func noSeal(err error) error {
 }
 
 // add decodes the entries of one part on as many processors as there are, and adds them in their order.
-func add(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry) error {
+func add(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry, frozen freezes) error {
 	fixtures, stubs, errs := make([]*fixture.Fixture, len(entries)), make([][]byte, len(entries)), make([]error, len(entries))
 	var wg sync.WaitGroup
 	workers := min(runtime.GOMAXPROCS(0), 1+len(entries)/64)
@@ -157,6 +162,9 @@ func add(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry) error {
 	for i, f := range fixtures {
 		if errs[i] != nil {
 			return errs[i]
+		}
+		if err := frozen.check(f); err != nil {
+			return err
 		}
 		if err := commit.Add(f, stubs[i]); err != nil {
 			return err

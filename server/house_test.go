@@ -273,19 +273,25 @@ func (h *house) push(t *testing.T, by string, parent uint64, change func(*fixtur
 
 func (h *house) tryPush(t *testing.T, by string, parent uint64, change func(*fixturev1.CommitHeader), numbers ...int) (*fixturev1.Version, error) {
 	t.Helper()
-	header := &fixturev1.CommitHeader{Set: "notes", Parent: parent, Author: "somebody", Reason: "test", RemovalReason: "test",
-		Config: &fixturev1.SetConfig{Schema: 1, Vocabulary: &fixturev1.Vocabulary{Verdicts: []string{"keep", "drop"}, Permissive: "keep"}}}
-	if change != nil {
-		change(header)
-	}
-	entries := &fixturev1.CommitEntries{}
+	var entries []*fixturev1.CommitEntry
 	for _, n := range numbers {
 		verdict, reason := "keep", "new"
 		if n >= 10 {
 			verdict, reason = "drop", "old"
 		}
-		entries.Entries = append(entries.Entries, &fixturev1.CommitEntry{Fixture: fmt.Appendf(nil,
+		entries = append(entries, &fixturev1.CommitEntry{Fixture: fmt.Appendf(nil,
 			`{"fixture_id":"n-%02d","source_row_id":"row-%d","verdict":%q,"reason_code":%q,"decided_at":"2026-02-14T09:12:00Z","N":%d}`, n, n, verdict, reason, n)})
+	}
+	return h.commit(t, by, parent, change, entries)
+}
+
+// commit commits these entries as the version behind parent.
+func (h *house) commit(t *testing.T, by string, parent uint64, change func(*fixturev1.CommitHeader), entries []*fixturev1.CommitEntry) (*fixturev1.Version, error) {
+	t.Helper()
+	header := &fixturev1.CommitHeader{Set: "notes", Parent: parent, Author: "somebody", Reason: "test", RemovalReason: "test",
+		Config: &fixturev1.SetConfig{Schema: 1, Vocabulary: &fixturev1.Vocabulary{Verdicts: []string{"keep", "drop"}, Permissive: "keep"}}}
+	if change != nil {
+		change(header)
 	}
 	stream, err := fixturev1.NewFixtureServiceClient(h.conn).CommitVersion(h.as(t, by))
 	if err != nil {
@@ -293,8 +299,8 @@ func (h *house) tryPush(t *testing.T, by string, parent uint64, change func(*fix
 	}
 	for _, part := range []*fixturev1.CommitVersionRequest{
 		{Part: &fixturev1.CommitVersionRequest_Header{Header: header}},
-		{Part: &fixturev1.CommitVersionRequest_Entries{Entries: entries}},
-		{Part: &fixturev1.CommitVersionRequest_Seal{Seal: &fixturev1.CommitSeal{FixtureCount: uint64(len(numbers))}}},
+		{Part: &fixturev1.CommitVersionRequest_Entries{Entries: &fixturev1.CommitEntries{Entries: entries}}},
+		{Part: &fixturev1.CommitVersionRequest_Seal{Seal: &fixturev1.CommitSeal{FixtureCount: uint64(len(entries))}}},
 	} {
 		if err := stream.Send(part); err != nil {
 			break // the answer says why

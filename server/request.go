@@ -114,7 +114,7 @@ func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, S
 	}
 	t := replayer.Trial{
 		Source: &source{blocks}, Checksum: v.Checksum, Vocabulary: set.Vocabulary, Tally: v.Tally, QueueConfiguration: set.QueueConfiguration,
-		Policy: set.Policy, Allowlist: set.Allowlist, Now: s.now().UTC(), KeepGoing: req.GetKeepGoing(), IncludeDerived: req.GetIncludeDerived(), Show: set.Show, Notes: notes,
+		Policy: set.Policy, Allowlist: set.Allowlist, Freezes: set.Freezes, Since: s.since(v.Set), Now: s.now().UTC(), KeepGoing: req.GetKeepGoing(), IncludeDerived: req.GetIncludeDerived(), Show: set.Show, Notes: notes,
 		CaseTimeout: timeout(req.GetCaseTimeout(), defaultCaseTimeout, s.limits.CaseTimeout),
 		RunTimeout:  timeout(req.GetRunTimeout(), defaultRunTimeout, s.limits.RunTimeout),
 		Seed:        seed(), Elapsed: stopwatch(),
@@ -126,6 +126,27 @@ func (s *replays) prepare(req *replayv1.ReplayRequest) (*fixturestore.Version, S
 		}
 	}
 	return v, set, t, nil
+}
+
+// since gives a function that counts the replays of a set that began at or after an instant, up to as many as a freeze can see.
+func (s *replays) since(set string) func(time.Time) (uint32, error) {
+	return func(at time.Time) (n uint32, err error) {
+		const page = 100
+		for before, more := uint64(0), true; more && n <= gate.MaxRecheck; {
+			var records []*fixturestore.Replay
+			if records, more, err = s.store.Replays(set, "", before, page); err != nil {
+				return 0, err
+			}
+			for _, r := range records {
+				before = r.Seq
+				if r.StartedAt.Before(at) {
+					return n, nil // those before it are older
+				}
+				n++
+			}
+		}
+		return n, nil
+	}
 }
 
 // overridden takes a policy for this run in place of the version's own, where the configuration admits that.

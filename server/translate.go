@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -29,6 +30,7 @@ type Set struct {
 	QueueConfiguration string
 	Policy             gate.Policy
 	Allowlist          []gate.Entry
+	Freezes            []gate.Freeze
 	Show               []string
 }
 
@@ -64,7 +66,10 @@ func SetFromProto(p *fixturev1.SetConfig) (Set, error) {
 	for _, e := range p.GetAllowlist() {
 		s.Allowlist = append(s.Allowlist, entryFromProto(e))
 	}
-	return s, errors.Join(append(errs, gate.ValidateAllowlist(s.Allowlist, s.Policy))...)
+	for _, z := range p.GetFreezes() {
+		s.Freezes = append(s.Freezes, freezeFromProto(z))
+	}
+	return s, errors.Join(append(errs, gate.ValidateAllowlist(s.Allowlist, s.Policy), gate.ValidateFreezes(s.Freezes, s.Policy))...)
 }
 
 // ToProto is the inverse of SetFromProto.
@@ -78,6 +83,9 @@ func (s Set) ToProto() *fixturev1.SetConfig {
 	}
 	for _, e := range s.Allowlist {
 		p.Allowlist = append(p.Allowlist, entryToProto(e))
+	}
+	for _, z := range s.Freezes {
+		p.Freezes = append(p.Freezes, freezeToProto(z))
 	}
 	return p
 }
@@ -95,7 +103,7 @@ func PolicyFromProto(p *gatev1.Policy) (gate.Policy, error) {
 	if !ok {
 		return gate.Policy{}, invalid("policy.kind", fmt.Errorf("kind %d is unknown", p.GetKind()))
 	}
-	out := gate.Policy{Kind: kind, AllowlistCap: int(p.GetAllowlistCap()), BlockUnusedStubs: p.GetBlockUnusedStubs(), FreeRemovals: p.GetFreeRemovals()}
+	out := gate.Policy{Kind: kind, AllowlistCap: int(p.GetAllowlistCap()), BlockUnusedStubs: p.GetBlockUnusedStubs(), FreeRemovals: p.GetFreeRemovals(), AdmitFreezes: p.GetAdmitFreezes()}
 	if age := p.GetEvidenceMaxAge(); age != nil {
 		if err := age.CheckValid(); err != nil {
 			return gate.Policy{}, invalid("policy.evidence_max_age", err)
@@ -113,7 +121,7 @@ func PolicyFromProto(p *gatev1.Policy) (gate.Policy, error) {
 
 // PolicyToProto is the inverse of PolicyFromProto.
 func PolicyToProto(p gate.Policy) *gatev1.Policy {
-	out := &gatev1.Policy{Kind: gatev1.PolicyKind_POLICY_KIND_FULL, AllowlistCap: uint32(p.AllowlistCap), BlockUnusedStubs: p.BlockUnusedStubs, FreeRemovals: p.FreeRemovals}
+	out := &gatev1.Policy{Kind: gatev1.PolicyKind_POLICY_KIND_FULL, AllowlistCap: uint32(p.AllowlistCap), BlockUnusedStubs: p.BlockUnusedStubs, FreeRemovals: p.FreeRemovals, AdmitFreezes: p.AdmitFreezes}
 	if p.EvidenceMaxAge != 0 {
 		out.EvidenceMaxAge = durationpb.New(p.EvidenceMaxAge)
 	}
@@ -142,6 +150,38 @@ func entryFromProto(e *gatev1.AllowlistEntry) gate.Entry {
 		out.ExpiresAt = e.GetExpiresAt().AsTime()
 	}
 	return out
+}
+
+func freezeFromProto(z *gatev1.Freeze) gate.Freeze {
+	e := z.GetEvidence()
+	return gate.Freeze{
+		FixtureID: z.GetFixtureId(), Reason: z.GetReason(), Owner: z.GetOwner(), OpenedAt: instant(z.GetOpenedAt()), ExpiresAt: instant(z.GetExpiresAt()),
+		RecheckAfterRuns: z.GetRecheckAfterRuns(),
+		Evidence: gate.FreezeEvidence{
+			PatchApplied: e.GetPatchApplied(), Baseline: e.GetBaselineDigest(), Fixture: e.GetFixtureDigest(), Runs: e.GetRuns(), Failures: e.GetFailures(),
+			RecordedAt: instant(e.GetRecordedAt()), RecordedBy: e.GetRecordedBy(),
+		},
+	}
+}
+
+func freezeToProto(z gate.Freeze) *gatev1.Freeze {
+	e := z.Evidence
+	return &gatev1.Freeze{
+		FixtureId: z.FixtureID, Reason: z.Reason, Owner: z.Owner, OpenedAt: timestamp(z.OpenedAt), ExpiresAt: timestamp(z.ExpiresAt),
+		RecheckAfterRuns: z.RecheckAfterRuns,
+		Evidence: &gatev1.FreezeEvidence{
+			PatchApplied: e.PatchApplied, BaselineDigest: e.Baseline, FixtureDigest: e.Fixture, Runs: e.Runs, Failures: e.Failures,
+			RecordedAt: timestamp(e.RecordedAt), RecordedBy: e.RecordedBy,
+		},
+	}
+}
+
+// instant gives a time, zero for one that was not said or is none.
+func instant(t *timestamppb.Timestamp) time.Time {
+	if t == nil || t.CheckValid() != nil {
+		return time.Time{}
+	}
+	return t.AsTime()
 }
 
 func entryToProto(e gate.Entry) *gatev1.AllowlistEntry {
@@ -243,7 +283,7 @@ var rulings = map[gate.Ruling]gatev1.Ruling{
 func reportToProto(r *replayer.Report) *gatev1.Decision {
 	out := &gatev1.Decision{
 		Ruling: rulings[r.Ruling], Summary: r.Summary,
-		Expected: r.Evidence.Expected, Confirmed: r.Evidence.Confirmed, Evaluated: r.Evidence.Evaluated, Flipped: r.Tally.Flipped(),
+		Expected: r.Evidence.Expected, Confirmed: r.Evidence.Confirmed, Excused: r.Evidence.Excused, Evaluated: r.Evidence.Evaluated, Flipped: r.Tally.Flipped(),
 		FlipsByClass: map[string]uint64{}, FindingCount: r.Tally.Total(),
 	}
 	for _, c := range r.Causes {

@@ -122,7 +122,7 @@ proposed, shows every decision that would now come out differently, and rules: m
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print the result alone")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log to stderr what the server in this process does")
 	root.AddGroup(&cobra.Group{ID: "main", Title: "Commands:"}, &cobra.Group{ID: "service", Title: "Service:"})
-	for _, c := range []*cobra.Command{a.runCommand(), a.fixturesCommand(), a.gateCommand(), a.checkersCommand(), a.replaysCommand(), a.stubsCommand(), a.merkleCommand(), a.conformanceCommand()} {
+	for _, c := range []*cobra.Command{a.runCommand(), a.fixturesCommand(), a.gateCommand(), a.checkersCommand(), a.replaysCommand(), a.stubsCommand(), a.freezeCommand(), a.merkleCommand(), a.conformanceCommand()} {
 		c.GroupID = "main"
 		root.AddCommand(c)
 	}

@@ -8,5 +8,5 @@ import (
 
 // TestMain lets the test binary be the programs that scripts call.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"retrial": retrialMain})
+	testscript.Main(m, map[string]func(){"retrial": retrialMain, "whimsical": whimsicalMain})
 }

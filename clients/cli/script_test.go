@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 			"cut":       cut,
 			"forge":     forge,
 			"leak":      leak,
+			"soon":      soon,
 			"attest":    attestTo,
 		},
 	})
@@ -197,4 +198,12 @@ func cut(ts *testscript.TestScript, neg bool, args []string) {
 	info, err := os.Stat(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()-n))
+}
+
+// soon NAME: sets a variable to the instant of ten days from now.
+func soon(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: soon NAME")
+	}
+	ts.Setenv(args[0], time.Now().Add(240*time.Hour).UTC().Format(time.RFC3339))
 }

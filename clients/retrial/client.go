@@ -129,7 +129,7 @@ func (r *Replay) sound(d *gatev1.Decision) error {
 		return fmt.Errorf("the decision is of replay %q, the stream of %q", d.GetReplayId(), r.started.GetReplayId())
 	case d.GetRuling() != gatev1.Ruling_RULING_PASS:
 		return nil
-	case d.GetExpected() == 0 || d.GetConfirmed() != d.GetExpected() || d.GetEvaluated() != d.GetExpected() || d.GetExpected() != r.started.GetHermeticCount():
+	case d.GetExpected() == 0 || d.GetConfirmed() == 0 || d.GetConfirmed()+d.GetExcused() != d.GetExpected() || d.GetEvaluated() != d.GetExpected() || d.GetExpected() != r.started.GetHermeticCount():
 		return fmt.Errorf("a pass over %d fixtures, of which %d were confirmed and %d tried, is none", d.GetExpected(), d.GetConfirmed(), d.GetEvaluated())
 	}
 	return nil

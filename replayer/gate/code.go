@@ -42,6 +42,15 @@ const (
 	AllowlistExpired Code = "ALLOWLIST_EXPIRED"
 	// AllowlistUnused: an entry names a flip that did not happen (R27).
 	AllowlistUnused Code = "ALLOWLIST_UNUSED"
+	// Frozen: the baseline does not reproduce a fixture, and a freeze in force excuses it (S5).
+	Frozen Code = "FROZEN"
+	// FreezeExpired: a freeze excuses nothing any more (S5).
+	FreezeExpired Code = "FREEZE_EXPIRED"
+	// FreezeRefused: a freeze never was in force: its evidence is of another baseline or fixture, or the candidate flips what it is
+	// about (L7, L8).
+	FreezeRefused Code = "FREEZE_REFUSED"
+	// FreezeRecheck: there were as many replays since a freeze was proven as it holds for (L7).
+	FreezeRecheck Code = "FREEZE_RECHECK"
 	// RecordingStale: a stub's value is older than it may be, or is said to come from the future (S2, S3).
 	RecordingStale Code = "RECORDING_STALE"
 	// RecordingChanged: a stub's value, or the prompt that it answers, is not what was recorded (S2).
@@ -93,6 +102,10 @@ var table = []rule{
 	{VersionUnapproved, Blocking, "the version lacks its approval", "the version lacks its approval"},
 	{AllowlistExpired, Blocking, "%d allowlist entry expired", "%d allowlist entries expired"},
 	{AllowlistUnused, Blocking, "%d allowlist entry unused", "%d allowlist entries unused"},
+	{FreezeExpired, Blocking, "%d freeze expired", "%d freezes expired"},
+	{FreezeRefused, Blocking, "%d freeze refused", "%d freezes refused"},
+	{FreezeRecheck, Blocking, "%d freeze is to be proven anew", "%d freezes are to be proven anew"},
+	{Frozen, Warning, "%d fixture frozen", "%d fixtures frozen"},
 	{PolicyOverridden, Warning, "another policy than the set's own", "another policy than the set's own"},
 	{InstanceLost, Warning, "%d instance of a checker was lost", "%d instances of a checker were lost"},
 	{OneVerdict, Warning, "every fixture carries one verdict", "every fixture carries one verdict"},

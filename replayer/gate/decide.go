@@ -30,6 +30,8 @@ type Evidence struct {
 	Expected uint64
 	// Confirmed is how many the baseline reproduced.
 	Confirmed uint64
+	// Excused is how many it did not reproduce that a freeze in force excuses.
+	Excused uint64
 	// Evaluated is how many the candidate answered with an outcome.
 	Evaluated uint64
 	// Probed is how many the candidate answered alike when asked again, or unlike with a finding.
@@ -184,8 +186,9 @@ func Decide(t *Tally, e Evidence, p Policy) Decision {
 		counts[Flip] = t.Flipped()
 		details = over
 	}
-	unconfirmed := t.baseline > 0 || e.Confirmed != e.Expected && !stopped
-	if !unconfirmed && (e.Evaluated != e.Expected || e.Probed != e.Expected || e.Confirmed != e.Expected) {
+	reproduced := e.Confirmed+e.Excused == e.Expected && e.Confirmed > 0 // that all is excused is no confirmation
+	unconfirmed := t.baseline > 0 || !reproduced && !stopped
+	if !unconfirmed && (e.Evaluated != e.Expected || e.Probed != e.Expected || !reproduced) {
 		counts[Incomplete] = 1
 	}
 	causes := causesOf(counts, e, details)
@@ -276,6 +279,14 @@ func summary(causes []Cause) string {
 }
 
 func passed(t *Tally, e Evidence) string {
+	s := agreed(t, e)
+	if e.Excused > 0 {
+		s += fmt.Sprintf("; the baseline did not reproduce %d frozen", e.Excused)
+	}
+	return s
+}
+
+func agreed(t *Tally, e Evidence) string {
 	n := t.Flipped()
 	switch {
 	case n == 0:

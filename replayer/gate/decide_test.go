@@ -191,7 +191,7 @@ func TestParsePolicy(t *testing.T) {
 
 // Every code has a row, so that none blocks or passes by accident, and is in the list of the documentation.
 func TestEveryCodeIsWeighed(t *testing.T) {
-	warnings := []gate.Code{gate.PolicyOverridden, gate.InstanceLost, gate.OneVerdict, gate.ReasonUnseen, gate.ReasonUncovered, gate.StubUnused}
+	warnings := []gate.Code{gate.PolicyOverridden, gate.Frozen, gate.InstanceLost, gate.OneVerdict, gate.ReasonUnseen, gate.ReasonUncovered, gate.StubUnused}
 	for _, code := range gate.Codes() {
 		f := gate.Policy{}.Weigh(gate.Finding{Code: code, Group: fixture.Hermetic}, nil)
 		want := gate.Blocking

@@ -39,6 +39,8 @@ type Policy struct {
 	BlockUnusedStubs bool
 	// EvidenceMaxAge is how old a pass may be and still count; 0 is for ever.
 	EvidenceMaxAge time.Duration
+	// AdmitFreezes lets quarantined fixtures of the hermetic group excuse the baseline. Without it none is accepted.
+	AdmitFreezes bool
 	// FreeRemovals is how many fixtures one person may remove or rewrite.
 	FreeRemovals uint32
 }
@@ -80,7 +82,7 @@ func (p Policy) Cap() int {
 // beside the flips stays.
 func (p Policy) Over(own Policy) Policy {
 	p.BlockUnusedStubs = p.BlockUnusedStubs || own.BlockUnusedStubs
-	p.EvidenceMaxAge, p.FreeRemovals = own.EvidenceMaxAge, own.FreeRemovals
+	p.EvidenceMaxAge, p.FreeRemovals, p.AdmitFreezes = own.EvidenceMaxAge, own.FreeRemovals, own.AdmitFreezes
 	if own.AllowlistCap != 0 && p.Cap() > own.AllowlistCap {
 		p.AllowlistCap = own.AllowlistCap
 	}
@@ -98,6 +100,9 @@ func (p Policy) String() string {
 	}
 	if p.BlockUnusedStubs {
 		s += " (unused stubs block)"
+	}
+	if p.AdmitFreezes {
+		s += " (freezes are admitted)"
 	}
 	if p.EvidenceMaxAge != 0 {
 		s += fmt.Sprintf(" (a pass counts for %s)", p.EvidenceMaxAge)

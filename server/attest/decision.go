@@ -37,7 +37,7 @@ func summarize(d *gatev1.Decision, status gatev1.Status, waivers []*gatev1.Waive
 	s := &Summary{
 		Result: result, Subject: subject, Release: d.GetRelease(), Set: d.GetSet(), Version: d.GetVersion(), ReplayID: d.GetReplayId(),
 		Checksum: d.GetChecksum(), Ruling: rulings[d.GetRuling()], Text: fixture.Cut(d.GetSummary(), maxText),
-		Expected: d.GetExpected(), Confirmed: d.GetConfirmed(), Evaluated: d.GetEvaluated(), Flipped: d.GetFlipped(),
+		Expected: d.GetExpected(), Confirmed: d.GetConfirmed(), Excused: d.GetExcused(), Evaluated: d.GetEvaluated(), Flipped: d.GetFlipped(),
 		DecidedAt: instant(d.GetDecidedAt()),
 	}
 	if sum := d.GetEvidence().GetSetChecksum(); sum != "" && sum != s.Checksum {

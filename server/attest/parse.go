@@ -65,6 +65,9 @@ func (s *Summary) configured(all []*intoto.ResourceDescriptor) error {
 		case nameDecision:
 			s.Release, s.ReplayID, s.Ruling, s.Text = m.text("release"), m.text("replayId"), m.text("ruling"), m.text("summary")
 			s.Expected, s.Confirmed, s.Evaluated, s.Flipped = m.count("expected"), m.count("confirmed"), m.count("evaluated"), m.count("flipped")
+			if _, excused := m.in["excused"]; excused {
+				s.Excused = m.count("excused")
+			}
 			s.DecidedAt, s.Causes = m.time("decidedAt"), m.causes()
 			if _, ends := m.in["expiresAt"]; ends {
 				s.ExpiresAt = m.time("expiresAt")

@@ -103,6 +103,9 @@ func (s *Summary) configuration(d *gatev1.Decision) ([]*intoto.ResourceDescripto
 		"expected": s.Expected, "confirmed": s.Confirmed, "evaluated": s.Evaluated, "flipped": s.Flipped, "flipsByClass": byClass,
 		"findings": d.GetFindingCount(), "decidedAt": timeText(s.DecidedAt),
 	}
+	if s.Excused > 0 {
+		decision["excused"] = s.Excused
+	}
 	if !s.ExpiresAt.IsZero() {
 		decision["expiresAt"] = timeText(s.ExpiresAt)
 	}

@@ -44,9 +44,10 @@ type Summary struct {
 	Text string `json:"summary"`
 	// Causes are why it is no pass, most severe first; empty for a ruling of "PASS".
 	Causes []Cause `json:"causes,omitempty"`
-	// Expected, Confirmed, Evaluated and Flipped count fixtures as the decision does.
+	// Expected, Confirmed, Excused, Evaluated and Flipped count fixtures as the decision does.
 	Expected  uint64 `json:"expected"`
 	Confirmed uint64 `json:"confirmed"`
+	Excused   uint64 `json:"excused,omitempty"`
 	Evaluated uint64 `json:"evaluated"`
 	Flipped   uint64 `json:"flipped"`
 	// Failed and Warned are fixture ids, in the order in which they were found, each at most 1,000: those that block, and
@@ -130,7 +131,7 @@ func (s *Summary) check() error {
 
 // complete refuses a pass that does not rest on every fixture, and on one at least.
 func (s *Summary) complete() error {
-	if s.Expected == 0 || s.Confirmed != s.Expected || s.Evaluated != s.Expected {
+	if s.Confirmed == 0 || s.Confirmed+s.Excused != s.Expected || s.Evaluated != s.Expected {
 		return fmt.Errorf("%s with %d of %d fixtures confirmed and %d tried contradicts itself", s.Result, s.Confirmed, s.Expected, s.Evaluated)
 	}
 	return nil

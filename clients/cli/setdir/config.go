@@ -57,6 +57,8 @@ type PolicyConfig struct {
 	AllowlistCap int `yaml:"allowlist_cap"`
 	// BlockUnusedStubs has a stub that neither checker asks for block.
 	BlockUnusedStubs bool `yaml:"block_unused_stubs"`
+	// AdmitFreezes lets quarantine.json have entries: each excuses the baseline over one fixture, and nobody else.
+	AdmitFreezes bool `yaml:"admit_freezes"`
 	// EvidenceMaxAge is how old a pass may be and still count, such as 168h; without it, for ever.
 	EvidenceMaxAge time.Duration `yaml:"evidence_max_age"`
 	// FreeRemovals is how many fixtures one person may remove or rewrite, on a server that knows its callers.
@@ -162,7 +164,7 @@ func (c CheckerConfig) ParameterValues() (map[string]string, error) {
 
 // policy gives the domain's policy.
 func (c PolicyConfig) policy() gate.Policy {
-	p := gate.Policy{Kind: gate.Kind(c.Kind), AllowlistCap: c.AllowlistCap, BlockUnusedStubs: c.BlockUnusedStubs, EvidenceMaxAge: c.EvidenceMaxAge, FreeRemovals: c.FreeRemovals}
+	p := gate.Policy{Kind: gate.Kind(c.Kind), AllowlistCap: c.AllowlistCap, BlockUnusedStubs: c.BlockUnusedStubs, EvidenceMaxAge: c.EvidenceMaxAge, FreeRemovals: c.FreeRemovals, AdmitFreezes: c.AdmitFreezes}
 	if p.Kind == "" {
 		p.Kind = gate.Full
 	}

@@ -24,7 +24,7 @@ const (
 	allowlistFile = "allowlist.json"
 )
 
-var known = []string{".retrial", ConfigFile, fixturesDir, stubsDir, promptsDir, allowlistFile, "README.md", "LICENSE", "NOTICE", ".gitignore", ".gitattributes"}
+var known = []string{".retrial", ConfigFile, fixturesDir, stubsDir, promptsDir, allowlistFile, quarantineFile, "README.md", "LICENSE", "NOTICE", ".gitignore", ".gitattributes"}
 
 // Set is a fixture set that was read from a directory.
 type Set struct {
@@ -44,6 +44,15 @@ type Set struct {
 
 // Len gives the number of fixtures.
 func (s *Set) Len() int { return len(s.entries) }
+
+// Digest gives the digest of a fixture; ok is false if the set has none of this id.
+func (s *Set) Digest(id string) (d fixture.Digest, ok bool) {
+	i, ok := slices.BinarySearchFunc(s.entries, id, func(e entry, id string) int { return strings.Compare(e.id, id) })
+	if !ok {
+		return d, false
+	}
+	return s.entries[i].digest, true
+}
 
 // Load reads and checks a whole directory. Errors are CodeInvalid; up to 20 are reported at once, each with file, line
 // and field where there are such.
@@ -115,6 +124,12 @@ func (s *Set) readBeside() error {
 	}
 	if err := gate.ValidateAllowlist(s.Beside.Allowlist, s.Beside.Policy); err != nil {
 		return fixture.NewError(fixture.CodeInvalid, "", file, err)
+	}
+	if s.Beside.Freezes, err = ReadQuarantine(s.Dir); err != nil {
+		return err
+	}
+	if err := gate.ValidateFreezes(s.Beside.Freezes, s.Beside.Policy); err != nil {
+		return fixture.NewError(fixture.CodeInvalid, "", filepath.Join(s.Dir, quarantineFile), err)
 	}
 	// The server's own rules: what they refuse there, they refuse here.
 	if _, err := server.SetFromProto(s.Beside.ToProto()); err != nil {

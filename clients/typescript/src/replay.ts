@@ -111,7 +111,8 @@ export class Replay implements AsyncIterable<ReplayEvent> {
     }
     const whole =
       d.expected > 0n &&
-      d.confirmed === d.expected &&
+      d.confirmed > 0n &&
+      d.confirmed + d.excused === d.expected &&
       d.evaluated === d.expected &&
       d.expected === this.started.hermeticCount;
     if (d.ruling === Ruling.PASS && !whole) {

@@ -17,10 +17,10 @@ type Level int
 const (
 	// Off keeps nothing but the environment and the terminal.
 	Off Level = iota
-	// Network: no network, not even the loopback of this machine, no abstract socket, no shared memory and no process of others;
-	// whatever it starts ends with it.
+	// Network has no network, not even the loopback of this machine, no abstract socket, no shared memory and no process of others;
+	// whatever the program starts ends with it.
 	Network
-	// Strict: beside that no file but those it is made of and those of the system that programs need to start; no file
+	// Strict has beside that no file but those it is made of and those of the system that programs need to start; no file
 	// written but in a directory of its own that goes with it; no connection to a socket by its path, no new privileges, and
 	// limits on memory, on what it writes and on open files.
 	Strict

@@ -110,8 +110,9 @@ class Replay(Iterator[Event]):
             raise NoDecision(f"no decision: it is of replay {decision.replay_id!r}, the stream of {started.replay_id!r}")
         if self._release is not None and decision.release != self._release:
             raise NoDecision(f"no decision: it is about release {decision.release!r}, and {self._release!r} was asked for")
-        counts = {decision.expected, decision.confirmed, decision.evaluated, started.hermetic_count}
-        if decision.ruling == gate_pb2.RULING_PASS and (len(counts) > 1 or 0 in counts):
+        reproduced = decision.confirmed + decision.excused
+        counts = {decision.expected, reproduced, decision.evaluated, started.hermetic_count}
+        if decision.ruling == gate_pb2.RULING_PASS and (len(counts) > 1 or decision.confirmed == 0):
             raise NoDecision(
                 f"no decision: a pass over {decision.expected} fixtures of {started.hermetic_count}, "
                 f"of which {decision.confirmed} were confirmed and {decision.evaluated} tried, is none"

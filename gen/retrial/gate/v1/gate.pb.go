@@ -808,7 +808,10 @@ type Decision struct {
 	// The digests that the ruling rests on.
 	Evidence *Evidence `protobuf:"bytes,23,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// Who asked for the replay.
-	SubmittedBy   string `protobuf:"bytes,24,opt,name=submitted_by,json=submittedBy,proto3" json:"submitted_by,omitempty"`
+	SubmittedBy string `protobuf:"bytes,24,opt,name=submitted_by,json=submittedBy,proto3" json:"submitted_by,omitempty"`
+	// How many fixtures the baseline did not reproduce that a freeze in force excuses. With `confirmed` they make up `expected` where
+	// the baseline is confirmed.
+	Excused       uint64 `protobuf:"varint,25,opt,name=excused,proto3" json:"excused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1009,6 +1012,13 @@ func (x *Decision) GetSubmittedBy() string {
 		return x.SubmittedBy
 	}
 	return ""
+}
+
+func (x *Decision) GetExcused() uint64 {
+	if x != nil {
+		return x.Excused
+	}
+	return 0
 }
 
 // Evidence names what a ruling rests on. Digests are "sha256:" and 64 hexadecimal digits; an empty one says that there is no
@@ -2371,7 +2381,7 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"\x0fnew_reason_code\x18\x04 \x01(\tR\rnewReasonCode\x12\x1d\n" +
 	"\n" +
 	"flip_class\x18\x05 \x01(\tR\tflipClass\x12\x14\n" +
-	"\x05count\x18\x06 \x01(\x04R\x05count\"\xc6\b\n" +
+	"\x05count\x18\x06 \x01(\x04R\x05count\"\xe0\b\n" +
 	"\bDecision\x12\x1b\n" +
 	"\treplay_id\x18\x01 \x01(\tR\breplayId\x12\x18\n" +
 	"\arelease\x18\x02 \x01(\tR\arelease\x12\x10\n" +
@@ -2399,7 +2409,8 @@ const file_retrial_gate_v1_gate_proto_rawDesc = "" +
 	"decided_at\x18\x15 \x01(\v2\x1a.google.protobuf.TimestampR\tdecidedAt\x12\x18\n" +
 	"\apartial\x18\x16 \x01(\bR\apartial\x125\n" +
 	"\bevidence\x18\x17 \x01(\v2\x19.retrial.gate.v1.EvidenceR\bevidence\x12!\n" +
-	"\fsubmitted_by\x18\x18 \x01(\tR\vsubmittedBy\x1a?\n" +
+	"\fsubmitted_by\x18\x18 \x01(\tR\vsubmittedBy\x12\x18\n" +
+	"\aexcused\x18\x19 \x01(\x04R\aexcused\x1a?\n" +
 	"\x11FlipsByClassEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xc7\x02\n" +

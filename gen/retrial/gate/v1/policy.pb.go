@@ -95,7 +95,10 @@ type Policy struct {
 	EvidenceMaxAge *durationpb.Duration `protobuf:"bytes,5,opt,name=evidence_max_age,json=evidenceMaxAge,proto3" json:"evidence_max_age,omitempty"`
 	// How many fixtures may be removed or rewritten without the approval of a second person, in all versions since the newest
 	// that was approved, on a server that knows its callers. Optional; none.
-	FreeRemovals  uint32 `protobuf:"varint,6,opt,name=free_removals,json=freeRemovals,proto3" json:"free_removals,omitempty"`
+	FreeRemovals uint32 `protobuf:"varint,6,opt,name=free_removals,json=freeRemovals,proto3" json:"free_removals,omitempty"`
+	// True if fixtures that gate may be quarantined: a freeze then excuses the baseline, and nobody else, over one that it does not
+	// reproduce each time. Otherwise a set with freezes is refused.
+	AdmitFreezes  bool `protobuf:"varint,7,opt,name=admit_freezes,json=admitFreezes,proto3" json:"admit_freezes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -170,6 +173,13 @@ func (x *Policy) GetFreeRemovals() uint32 {
 		return x.FreeRemovals
 	}
 	return 0
+}
+
+func (x *Policy) GetAdmitFreezes() bool {
+	if x != nil {
+		return x.AdmitFreezes
+	}
+	return false
 }
 
 // AllowlistEntry allows exactly one flip until an instant.
@@ -281,18 +291,221 @@ func (x *AllowlistEntry) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// Freeze excuses the baseline over one fixture that it does not reproduce each time. The candidate still has to decide it as it was
+// recorded.
+type Freeze struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The fixture. Required.
+	FixtureId string `protobuf:"bytes,1,opt,name=fixture_id,json=fixtureId,proto3" json:"fixture_id,omitempty"`
+	// Why it is frozen rather than mended. Required.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Who answers for it. Required.
+	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	// When it was frozen. Required.
+	OpenedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=opened_at,json=openedAt,proto3" json:"opened_at,omitempty"`
+	// The instant from which on it excuses nothing. Required, at most 90 days after `opened_at`.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// How many replays of the set it may see before it must be proven anew. Required, 1 to 1,000.
+	RecheckAfterRuns uint32 `protobuf:"varint,6,opt,name=recheck_after_runs,json=recheckAfterRuns,proto3" json:"recheck_after_runs,omitempty"`
+	// What was seen of the baseline alone. Required.
+	Evidence      *FreezeEvidence `protobuf:"bytes,7,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Freeze) Reset() {
+	*x = Freeze{}
+	mi := &file_retrial_gate_v1_policy_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Freeze) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Freeze) ProtoMessage() {}
+
+func (x *Freeze) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_policy_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Freeze.ProtoReflect.Descriptor instead.
+func (*Freeze) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_policy_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Freeze) GetFixtureId() string {
+	if x != nil {
+		return x.FixtureId
+	}
+	return ""
+}
+
+func (x *Freeze) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Freeze) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *Freeze) GetOpenedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OpenedAt
+	}
+	return nil
+}
+
+func (x *Freeze) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *Freeze) GetRecheckAfterRuns() uint32 {
+	if x != nil {
+		return x.RecheckAfterRuns
+	}
+	return 0
+}
+
+func (x *Freeze) GetEvidence() *FreezeEvidence {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
+// FreezeEvidence says how often a baseline did not reproduce a fixture.
+type FreezeEvidence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True if the baseline was not as released. Such evidence is refused.
+	PatchApplied bool `protobuf:"varint,1,opt,name=patch_applied,json=patchApplied,proto3" json:"patch_applied,omitempty"`
+	// The digest of the baseline that was asked, over its name, version, build, configuration and parameters: "sha256:" and 64
+	// hexadecimal digits. Required; evidence of another baseline is refused.
+	BaselineDigest string `protobuf:"bytes,2,opt,name=baseline_digest,json=baselineDigest,proto3" json:"baseline_digest,omitempty"`
+	// The digest of the fixture, in the same form. Required; a fixture that was edited since is not frozen.
+	FixtureDigest string `protobuf:"bytes,3,opt,name=fixture_digest,json=fixtureDigest,proto3" json:"fixture_digest,omitempty"`
+	// How often the baseline was asked. Required, at least 5.
+	Runs uint32 `protobuf:"varint,4,opt,name=runs,proto3" json:"runs,omitempty"`
+	// How often it did not reproduce the outcome. Required, at least 1.
+	Failures uint32 `protobuf:"varint,5,opt,name=failures,proto3" json:"failures,omitempty"`
+	// When that was. Required.
+	RecordedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=recorded_at,json=recordedAt,proto3" json:"recorded_at,omitempty"`
+	// Who saw it. Required.
+	RecordedBy    string `protobuf:"bytes,7,opt,name=recorded_by,json=recordedBy,proto3" json:"recorded_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FreezeEvidence) Reset() {
+	*x = FreezeEvidence{}
+	mi := &file_retrial_gate_v1_policy_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FreezeEvidence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FreezeEvidence) ProtoMessage() {}
+
+func (x *FreezeEvidence) ProtoReflect() protoreflect.Message {
+	mi := &file_retrial_gate_v1_policy_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FreezeEvidence.ProtoReflect.Descriptor instead.
+func (*FreezeEvidence) Descriptor() ([]byte, []int) {
+	return file_retrial_gate_v1_policy_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FreezeEvidence) GetPatchApplied() bool {
+	if x != nil {
+		return x.PatchApplied
+	}
+	return false
+}
+
+func (x *FreezeEvidence) GetBaselineDigest() string {
+	if x != nil {
+		return x.BaselineDigest
+	}
+	return ""
+}
+
+func (x *FreezeEvidence) GetFixtureDigest() string {
+	if x != nil {
+		return x.FixtureDigest
+	}
+	return ""
+}
+
+func (x *FreezeEvidence) GetRuns() uint32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
+func (x *FreezeEvidence) GetFailures() uint32 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
+func (x *FreezeEvidence) GetRecordedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RecordedAt
+	}
+	return nil
+}
+
+func (x *FreezeEvidence) GetRecordedBy() string {
+	if x != nil {
+		return x.RecordedBy
+	}
+	return ""
+}
+
 var File_retrial_gate_v1_policy_proto protoreflect.FileDescriptor
 
 const file_retrial_gate_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	"\x1cretrial/gate/v1/policy.proto\x12\x0fretrial.gate.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xee\x02\n" +
+	"\x1cretrial/gate/v1/policy.proto\x12\x0fretrial.gate.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x93\x03\n" +
 	"\x06Policy\x12/\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1b.retrial.gate.v1.PolicyKindR\x04kind\x12;\n" +
 	"\x06bounds\x18\x02 \x03(\v2#.retrial.gate.v1.Policy.BoundsEntryR\x06bounds\x12#\n" +
 	"\rallowlist_cap\x18\x03 \x01(\rR\fallowlistCap\x12,\n" +
 	"\x12block_unused_stubs\x18\x04 \x01(\bR\x10blockUnusedStubs\x12C\n" +
 	"\x10evidence_max_age\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0eevidenceMaxAge\x12#\n" +
-	"\rfree_removals\x18\x06 \x01(\rR\ffreeRemovals\x1a9\n" +
+	"\rfree_removals\x18\x06 \x01(\rR\ffreeRemovals\x12#\n" +
+	"\radmit_freezes\x18\a \x01(\bR\fadmitFreezes\x1a9\n" +
 	"\vBoundsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\rR\x05value:\x028\x01\"\xaa\x02\n" +
@@ -308,7 +521,27 @@ const file_retrial_gate_v1_policy_proto_rawDesc = "" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05owner\x18\a \x01(\tR\x05owner\x129\n" +
 	"\n" +
-	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt*s\n" +
+	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xb4\x02\n" +
+	"\x06Freeze\x12\x1d\n" +
+	"\n" +
+	"fixture_id\x18\x01 \x01(\tR\tfixtureId\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05owner\x18\x03 \x01(\tR\x05owner\x127\n" +
+	"\topened_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bopenedAt\x129\n" +
+	"\n" +
+	"expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12,\n" +
+	"\x12recheck_after_runs\x18\x06 \x01(\rR\x10recheckAfterRuns\x12;\n" +
+	"\bevidence\x18\a \x01(\v2\x1f.retrial.gate.v1.FreezeEvidenceR\bevidence\"\x93\x02\n" +
+	"\x0eFreezeEvidence\x12#\n" +
+	"\rpatch_applied\x18\x01 \x01(\bR\fpatchApplied\x12'\n" +
+	"\x0fbaseline_digest\x18\x02 \x01(\tR\x0ebaselineDigest\x12%\n" +
+	"\x0efixture_digest\x18\x03 \x01(\tR\rfixtureDigest\x12\x12\n" +
+	"\x04runs\x18\x04 \x01(\rR\x04runs\x12\x1a\n" +
+	"\bfailures\x18\x05 \x01(\rR\bfailures\x12;\n" +
+	"\vrecorded_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"recordedAt\x12\x1f\n" +
+	"\vrecorded_by\x18\a \x01(\tR\n" +
+	"recordedBy*s\n" +
 	"\n" +
 	"PolicyKind\x12\x1b\n" +
 	"\x17POLICY_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -330,25 +563,31 @@ func file_retrial_gate_v1_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_retrial_gate_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_retrial_gate_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_retrial_gate_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_retrial_gate_v1_policy_proto_goTypes = []any{
 	(PolicyKind)(0),               // 0: retrial.gate.v1.PolicyKind
 	(*Policy)(nil),                // 1: retrial.gate.v1.Policy
 	(*AllowlistEntry)(nil),        // 2: retrial.gate.v1.AllowlistEntry
-	nil,                           // 3: retrial.gate.v1.Policy.BoundsEntry
-	(*durationpb.Duration)(nil),   // 4: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*Freeze)(nil),                // 3: retrial.gate.v1.Freeze
+	(*FreezeEvidence)(nil),        // 4: retrial.gate.v1.FreezeEvidence
+	nil,                           // 5: retrial.gate.v1.Policy.BoundsEntry
+	(*durationpb.Duration)(nil),   // 6: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
 }
 var file_retrial_gate_v1_policy_proto_depIdxs = []int32{
 	0, // 0: retrial.gate.v1.Policy.kind:type_name -> retrial.gate.v1.PolicyKind
-	3, // 1: retrial.gate.v1.Policy.bounds:type_name -> retrial.gate.v1.Policy.BoundsEntry
-	4, // 2: retrial.gate.v1.Policy.evidence_max_age:type_name -> google.protobuf.Duration
-	5, // 3: retrial.gate.v1.AllowlistEntry.expires_at:type_name -> google.protobuf.Timestamp
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	5, // 1: retrial.gate.v1.Policy.bounds:type_name -> retrial.gate.v1.Policy.BoundsEntry
+	6, // 2: retrial.gate.v1.Policy.evidence_max_age:type_name -> google.protobuf.Duration
+	7, // 3: retrial.gate.v1.AllowlistEntry.expires_at:type_name -> google.protobuf.Timestamp
+	7, // 4: retrial.gate.v1.Freeze.opened_at:type_name -> google.protobuf.Timestamp
+	7, // 5: retrial.gate.v1.Freeze.expires_at:type_name -> google.protobuf.Timestamp
+	4, // 6: retrial.gate.v1.Freeze.evidence:type_name -> retrial.gate.v1.FreezeEvidence
+	7, // 7: retrial.gate.v1.FreezeEvidence.recorded_at:type_name -> google.protobuf.Timestamp
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_retrial_gate_v1_policy_proto_init() }
@@ -362,7 +601,7 @@ func file_retrial_gate_v1_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_retrial_gate_v1_policy_proto_rawDesc), len(file_retrial_gate_v1_policy_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -105,7 +105,7 @@ class Cause(_message.Message):
     def __init__(self, code: _Optional[str] = ..., count: _Optional[int] = ..., message: _Optional[str] = ...) -> None: ...
 
 class CheckerIdentity(_message.Message):
-    __slots__ = ("name", "version", "build_digest", "parameters", "configuration_version", "reached", "brought_by", "instances")
+    __slots__ = ("name", "version", "build_digest", "parameters", "configuration_version", "reached", "brought_by", "instances", "sandbox", "sandbox_lacks", "program_digest")
     class ParametersEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -121,6 +121,9 @@ class CheckerIdentity(_message.Message):
     REACHED_FIELD_NUMBER: _ClassVar[int]
     BROUGHT_BY_FIELD_NUMBER: _ClassVar[int]
     INSTANCES_FIELD_NUMBER: _ClassVar[int]
+    SANDBOX_FIELD_NUMBER: _ClassVar[int]
+    SANDBOX_LACKS_FIELD_NUMBER: _ClassVar[int]
+    PROGRAM_DIGEST_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: str
     build_digest: str
@@ -129,7 +132,10 @@ class CheckerIdentity(_message.Message):
     reached: str
     brought_by: str
     instances: int
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., build_digest: _Optional[str] = ..., parameters: _Optional[_Mapping[str, str]] = ..., configuration_version: _Optional[str] = ..., reached: _Optional[str] = ..., brought_by: _Optional[str] = ..., instances: _Optional[int] = ...) -> None: ...
+    sandbox: str
+    sandbox_lacks: str
+    program_digest: str
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., build_digest: _Optional[str] = ..., parameters: _Optional[_Mapping[str, str]] = ..., configuration_version: _Optional[str] = ..., reached: _Optional[str] = ..., brought_by: _Optional[str] = ..., instances: _Optional[int] = ..., sandbox: _Optional[str] = ..., sandbox_lacks: _Optional[str] = ..., program_digest: _Optional[str] = ...) -> None: ...
 
 class OutcomePair(_message.Message):
     __slots__ = ("old_verdict", "old_reason_code", "new_verdict", "new_reason_code", "flip_class", "count")
@@ -148,7 +154,7 @@ class OutcomePair(_message.Message):
     def __init__(self, old_verdict: _Optional[str] = ..., old_reason_code: _Optional[str] = ..., new_verdict: _Optional[str] = ..., new_reason_code: _Optional[str] = ..., flip_class: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
 
 class Decision(_message.Message):
-    __slots__ = ("replay_id", "release", "set", "version", "checksum", "ruling", "causes", "summary", "expected", "confirmed", "evaluated", "flipped", "flips_by_class", "flips_by_outcome", "findings", "finding_count", "policy", "baseline", "candidate", "started_at", "decided_at", "partial", "evidence", "submitted_by")
+    __slots__ = ("replay_id", "release", "set", "version", "checksum", "ruling", "causes", "summary", "expected", "confirmed", "evaluated", "flipped", "flips_by_class", "flips_by_outcome", "findings", "finding_count", "policy", "baseline", "candidate", "started_at", "decided_at", "partial", "evidence", "submitted_by", "excused")
     class FlipsByClassEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -180,6 +186,7 @@ class Decision(_message.Message):
     PARTIAL_FIELD_NUMBER: _ClassVar[int]
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     SUBMITTED_BY_FIELD_NUMBER: _ClassVar[int]
+    EXCUSED_FIELD_NUMBER: _ClassVar[int]
     replay_id: str
     release: str
     set: str
@@ -204,7 +211,8 @@ class Decision(_message.Message):
     partial: bool
     evidence: Evidence
     submitted_by: str
-    def __init__(self, replay_id: _Optional[str] = ..., release: _Optional[str] = ..., set: _Optional[str] = ..., version: _Optional[int] = ..., checksum: _Optional[str] = ..., ruling: _Optional[_Union[Ruling, str]] = ..., causes: _Optional[_Iterable[_Union[Cause, _Mapping]]] = ..., summary: _Optional[str] = ..., expected: _Optional[int] = ..., confirmed: _Optional[int] = ..., evaluated: _Optional[int] = ..., flipped: _Optional[int] = ..., flips_by_class: _Optional[_Mapping[str, int]] = ..., flips_by_outcome: _Optional[_Iterable[_Union[OutcomePair, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., finding_count: _Optional[int] = ..., policy: _Optional[_Union[_policy_pb2.Policy, _Mapping]] = ..., baseline: _Optional[_Union[CheckerIdentity, _Mapping]] = ..., candidate: _Optional[_Union[CheckerIdentity, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., decided_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., partial: bool = ..., evidence: _Optional[_Union[Evidence, _Mapping]] = ..., submitted_by: _Optional[str] = ...) -> None: ...
+    excused: int
+    def __init__(self, replay_id: _Optional[str] = ..., release: _Optional[str] = ..., set: _Optional[str] = ..., version: _Optional[int] = ..., checksum: _Optional[str] = ..., ruling: _Optional[_Union[Ruling, str]] = ..., causes: _Optional[_Iterable[_Union[Cause, _Mapping]]] = ..., summary: _Optional[str] = ..., expected: _Optional[int] = ..., confirmed: _Optional[int] = ..., evaluated: _Optional[int] = ..., flipped: _Optional[int] = ..., flips_by_class: _Optional[_Mapping[str, int]] = ..., flips_by_outcome: _Optional[_Iterable[_Union[OutcomePair, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[Finding, _Mapping]]] = ..., finding_count: _Optional[int] = ..., policy: _Optional[_Union[_policy_pb2.Policy, _Mapping]] = ..., baseline: _Optional[_Union[CheckerIdentity, _Mapping]] = ..., candidate: _Optional[_Union[CheckerIdentity, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., decided_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., partial: bool = ..., evidence: _Optional[_Union[Evidence, _Mapping]] = ..., submitted_by: _Optional[str] = ..., excused: _Optional[int] = ...) -> None: ...
 
 class Evidence(_message.Message):
     __slots__ = ("artifact_digest", "baseline_build", "candidate_build", "set_checksum", "policy_digest", "allowlist_digest", "stubs_digest", "baseline_replay_id")

@@ -26,7 +26,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cretrial/gate/v1/policy.proto\x12\x0fretrial.gate.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xee\x02\n\x06Policy\x12/\n\x04kind\x18\x01 \x01(\x0e\x32\x1b.retrial.gate.v1.PolicyKindR\x04kind\x12;\n\x06\x62ounds\x18\x02 \x03(\x0b\x32#.retrial.gate.v1.Policy.BoundsEntryR\x06\x62ounds\x12#\n\rallowlist_cap\x18\x03 \x01(\rR\x0c\x61llowlistCap\x12,\n\x12\x62lock_unused_stubs\x18\x04 \x01(\x08R\x10\x62lockUnusedStubs\x12\x43\n\x10\x65vidence_max_age\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationR\x0e\x65videnceMaxAge\x12#\n\rfree_removals\x18\x06 \x01(\rR\x0c\x66reeRemovals\x1a\x39\n\x0b\x42oundsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\rR\x05value:\x02\x38\x01\"\xaa\x02\n\x0e\x41llowlistEntry\x12\x1d\n\nfixture_id\x18\x01 \x01(\tR\tfixtureId\x12\x1f\n\x0bold_verdict\x18\x02 \x01(\tR\noldVerdict\x12&\n\x0fold_reason_code\x18\x03 \x01(\tR\roldReasonCode\x12\x1f\n\x0bnew_verdict\x18\x04 \x01(\tR\nnewVerdict\x12&\n\x0fnew_reason_code\x18\x05 \x01(\tR\rnewReasonCode\x12\x16\n\x06reason\x18\x06 \x01(\tR\x06reason\x12\x14\n\x05owner\x18\x07 \x01(\tR\x05owner\x12\x39\n\nexpires_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt*s\n\nPolicyKind\x12\x1b\n\x17POLICY_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10POLICY_KIND_FULL\x10\x01\x12\x17\n\x13POLICY_KIND_BOUNDED\x10\x02\x12\x19\n\x15POLICY_KIND_ALLOWLIST\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cretrial/gate/v1/policy.proto\x12\x0fretrial.gate.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x93\x03\n\x06Policy\x12/\n\x04kind\x18\x01 \x01(\x0e\x32\x1b.retrial.gate.v1.PolicyKindR\x04kind\x12;\n\x06\x62ounds\x18\x02 \x03(\x0b\x32#.retrial.gate.v1.Policy.BoundsEntryR\x06\x62ounds\x12#\n\rallowlist_cap\x18\x03 \x01(\rR\x0c\x61llowlistCap\x12,\n\x12\x62lock_unused_stubs\x18\x04 \x01(\x08R\x10\x62lockUnusedStubs\x12\x43\n\x10\x65vidence_max_age\x18\x05 \x01(\x0b\x32\x19.google.protobuf.DurationR\x0e\x65videnceMaxAge\x12#\n\rfree_removals\x18\x06 \x01(\rR\x0c\x66reeRemovals\x12#\n\radmit_freezes\x18\x07 \x01(\x08R\x0c\x61\x64mitFreezes\x1a\x39\n\x0b\x42oundsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\rR\x05value:\x02\x38\x01\"\xaa\x02\n\x0e\x41llowlistEntry\x12\x1d\n\nfixture_id\x18\x01 \x01(\tR\tfixtureId\x12\x1f\n\x0bold_verdict\x18\x02 \x01(\tR\noldVerdict\x12&\n\x0fold_reason_code\x18\x03 \x01(\tR\roldReasonCode\x12\x1f\n\x0bnew_verdict\x18\x04 \x01(\tR\nnewVerdict\x12&\n\x0fnew_reason_code\x18\x05 \x01(\tR\rnewReasonCode\x12\x16\n\x06reason\x18\x06 \x01(\tR\x06reason\x12\x14\n\x05owner\x18\x07 \x01(\tR\x05owner\x12\x39\n\nexpires_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\"\xb4\x02\n\x06\x46reeze\x12\x1d\n\nfixture_id\x18\x01 \x01(\tR\tfixtureId\x12\x16\n\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n\x05owner\x18\x03 \x01(\tR\x05owner\x12\x37\n\topened_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08openedAt\x12\x39\n\nexpires_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12,\n\x12recheck_after_runs\x18\x06 \x01(\rR\x10recheckAfterRuns\x12;\n\x08\x65vidence\x18\x07 \x01(\x0b\x32\x1f.retrial.gate.v1.FreezeEvidenceR\x08\x65vidence\"\x93\x02\n\x0e\x46reezeEvidence\x12#\n\rpatch_applied\x18\x01 \x01(\x08R\x0cpatchApplied\x12\'\n\x0f\x62\x61seline_digest\x18\x02 \x01(\tR\x0e\x62\x61selineDigest\x12%\n\x0e\x66ixture_digest\x18\x03 \x01(\tR\rfixtureDigest\x12\x12\n\x04runs\x18\x04 \x01(\rR\x04runs\x12\x1a\n\x08\x66\x61ilures\x18\x05 \x01(\rR\x08\x66\x61ilures\x12;\n\x0brecorded_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nrecordedAt\x12\x1f\n\x0brecorded_by\x18\x07 \x01(\tR\nrecordedBy*s\n\nPolicyKind\x12\x1b\n\x17POLICY_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10POLICY_KIND_FULL\x10\x01\x12\x17\n\x13POLICY_KIND_BOUNDED\x10\x02\x12\x19\n\x15POLICY_KIND_ALLOWLIST\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,12 +35,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_POLICY_BOUNDSENTRY']._loaded_options = None
   _globals['_POLICY_BOUNDSENTRY']._serialized_options = b'8\001'
-  _globals['_POLICYKIND']._serialized_start=784
-  _globals['_POLICYKIND']._serialized_end=899
+  _globals['_POLICYKIND']._serialized_start=1410
+  _globals['_POLICYKIND']._serialized_end=1525
   _globals['_POLICY']._serialized_start=115
-  _globals['_POLICY']._serialized_end=481
-  _globals['_POLICY_BOUNDSENTRY']._serialized_start=424
-  _globals['_POLICY_BOUNDSENTRY']._serialized_end=481
-  _globals['_ALLOWLISTENTRY']._serialized_start=484
-  _globals['_ALLOWLISTENTRY']._serialized_end=782
+  _globals['_POLICY']._serialized_end=518
+  _globals['_POLICY_BOUNDSENTRY']._serialized_start=461
+  _globals['_POLICY_BOUNDSENTRY']._serialized_end=518
+  _globals['_ALLOWLISTENTRY']._serialized_start=521
+  _globals['_ALLOWLISTENTRY']._serialized_end=819
+  _globals['_FREEZE']._serialized_start=822
+  _globals['_FREEZE']._serialized_end=1130
+  _globals['_FREEZEEVIDENCE']._serialized_start=1133
+  _globals['_FREEZEEVIDENCE']._serialized_end=1408
 # @@protoc_insertion_point(module_scope)

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file retrial/gate/v1/policy.proto.
  */
 export const file_retrial_gate_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("ChxyZXRyaWFsL2dhdGUvdjEvcG9saWN5LnByb3RvEg9yZXRyaWFsLmdhdGUudjEilgIKBlBvbGljeRIpCgRraW5kGAEgASgOMhsucmV0cmlhbC5nYXRlLnYxLlBvbGljeUtpbmQSMwoGYm91bmRzGAIgAygLMiMucmV0cmlhbC5nYXRlLnYxLlBvbGljeS5Cb3VuZHNFbnRyeRIVCg1hbGxvd2xpc3RfY2FwGAMgASgNEhoKEmJsb2NrX3VudXNlZF9zdHVicxgEIAEoCBIzChBldmlkZW5jZV9tYXhfYWdlGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWZyZWVfcmVtb3ZhbHMYBiABKA0aLQoLQm91bmRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgNOgI4ASLPAQoOQWxsb3dsaXN0RW50cnkSEgoKZml4dHVyZV9pZBgBIAEoCRITCgtvbGRfdmVyZGljdBgCIAEoCRIXCg9vbGRfcmVhc29uX2NvZGUYAyABKAkSEwoLbmV3X3ZlcmRpY3QYBCABKAkSFwoPbmV3X3JlYXNvbl9jb2RlGAUgASgJEg4KBnJlYXNvbhgGIAEoCRINCgVvd25lchgHIAEoCRIuCgpleHBpcmVzX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCpzCgpQb2xpY3lLaW5kEhsKF1BPTElDWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQUE9MSUNZX0tJTkRfRlVMTBABEhcKE1BPTElDWV9LSU5EX0JPVU5ERUQQAhIZChVQT0xJQ1lfS0lORF9BTExPV0xJU1QQA2IGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("ChxyZXRyaWFsL2dhdGUvdjEvcG9saWN5LnByb3RvEg9yZXRyaWFsLmdhdGUudjEirQIKBlBvbGljeRIpCgRraW5kGAEgASgOMhsucmV0cmlhbC5nYXRlLnYxLlBvbGljeUtpbmQSMwoGYm91bmRzGAIgAygLMiMucmV0cmlhbC5nYXRlLnYxLlBvbGljeS5Cb3VuZHNFbnRyeRIVCg1hbGxvd2xpc3RfY2FwGAMgASgNEhoKEmJsb2NrX3VudXNlZF9zdHVicxgEIAEoCBIzChBldmlkZW5jZV9tYXhfYWdlGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWZyZWVfcmVtb3ZhbHMYBiABKA0SFQoNYWRtaXRfZnJlZXplcxgHIAEoCBotCgtCb3VuZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKA06AjgBIs8BCg5BbGxvd2xpc3RFbnRyeRISCgpmaXh0dXJlX2lkGAEgASgJEhMKC29sZF92ZXJkaWN0GAIgASgJEhcKD29sZF9yZWFzb25fY29kZRgDIAEoCRITCgtuZXdfdmVyZGljdBgEIAEoCRIXCg9uZXdfcmVhc29uX2NvZGUYBSABKAkSDgoGcmVhc29uGAYgASgJEg0KBW93bmVyGAcgASgJEi4KCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIukBCgZGcmVlemUSEgoKZml4dHVyZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFb3duZXIYAyABKAkSLQoJb3BlbmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaChJyZWNoZWNrX2FmdGVyX3J1bnMYBiABKA0SMQoIZXZpZGVuY2UYByABKAsyHy5yZXRyaWFsLmdhdGUudjEuRnJlZXplRXZpZGVuY2UivgEKDkZyZWV6ZUV2aWRlbmNlEhUKDXBhdGNoX2FwcGxpZWQYASABKAgSFwoPYmFzZWxpbmVfZGlnZXN0GAIgASgJEhYKDmZpeHR1cmVfZGlnZXN0GAMgASgJEgwKBHJ1bnMYBCABKA0SEAoIZmFpbHVyZXMYBSABKA0SLwoLcmVjb3JkZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3JlY29yZGVkX2J5GAcgASgJKnMKClBvbGljeUtpbmQSGwoXUE9MSUNZX0tJTkRfVU5TUEVDSUZJRUQQABIUChBQT0xJQ1lfS0lORF9GVUxMEAESFwoTUE9MSUNZX0tJTkRfQk9VTkRFRBACEhkKFVBPTElDWV9LSU5EX0FMTE9XTElTVBADYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Policy says which flips a gate tolerates. It tolerates nothing but flips: missing evidence always blocks.
@@ -62,6 +62,14 @@ export type Policy = Message<"retrial.gate.v1.Policy"> & {
    * @generated from field: uint32 free_removals = 6;
    */
   freeRemovals: number;
+
+  /**
+   * True if fixtures that gate may be quarantined: a freeze then excuses the baseline, and nobody else, over one that it does not
+   * reproduce each time. Otherwise a set with freezes is refused.
+   *
+   * @generated from field: bool admit_freezes = 7;
+   */
+  admitFreezes: boolean;
 };
 
 /**
@@ -140,6 +148,134 @@ export type AllowlistEntry = Message<"retrial.gate.v1.AllowlistEntry"> & {
  */
 export const AllowlistEntrySchema: GenMessage<AllowlistEntry> = /*@__PURE__*/
   messageDesc(file_retrial_gate_v1_policy, 1);
+
+/**
+ * Freeze excuses the baseline over one fixture that it does not reproduce each time. The candidate still has to decide it as it was
+ * recorded.
+ *
+ * @generated from message retrial.gate.v1.Freeze
+ */
+export type Freeze = Message<"retrial.gate.v1.Freeze"> & {
+  /**
+   * The fixture. Required.
+   *
+   * @generated from field: string fixture_id = 1;
+   */
+  fixtureId: string;
+
+  /**
+   * Why it is frozen rather than mended. Required.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Who answers for it. Required.
+   *
+   * @generated from field: string owner = 3;
+   */
+  owner: string;
+
+  /**
+   * When it was frozen. Required.
+   *
+   * @generated from field: google.protobuf.Timestamp opened_at = 4;
+   */
+  openedAt?: Timestamp | undefined;
+
+  /**
+   * The instant from which on it excuses nothing. Required, at most 90 days after `opened_at`.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * How many replays of the set it may see before it must be proven anew. Required, 1 to 1,000.
+   *
+   * @generated from field: uint32 recheck_after_runs = 6;
+   */
+  recheckAfterRuns: number;
+
+  /**
+   * What was seen of the baseline alone. Required.
+   *
+   * @generated from field: retrial.gate.v1.FreezeEvidence evidence = 7;
+   */
+  evidence?: FreezeEvidence | undefined;
+};
+
+/**
+ * Describes the message retrial.gate.v1.Freeze.
+ * Use `create(FreezeSchema)` to create a new message.
+ */
+export const FreezeSchema: GenMessage<Freeze> = /*@__PURE__*/
+  messageDesc(file_retrial_gate_v1_policy, 2);
+
+/**
+ * FreezeEvidence says how often a baseline did not reproduce a fixture.
+ *
+ * @generated from message retrial.gate.v1.FreezeEvidence
+ */
+export type FreezeEvidence = Message<"retrial.gate.v1.FreezeEvidence"> & {
+  /**
+   * True if the baseline was not as released. Such evidence is refused.
+   *
+   * @generated from field: bool patch_applied = 1;
+   */
+  patchApplied: boolean;
+
+  /**
+   * The digest of the baseline that was asked, over its name, version, build, configuration and parameters: "sha256:" and 64
+   * hexadecimal digits. Required; evidence of another baseline is refused.
+   *
+   * @generated from field: string baseline_digest = 2;
+   */
+  baselineDigest: string;
+
+  /**
+   * The digest of the fixture, in the same form. Required; a fixture that was edited since is not frozen.
+   *
+   * @generated from field: string fixture_digest = 3;
+   */
+  fixtureDigest: string;
+
+  /**
+   * How often the baseline was asked. Required, at least 5.
+   *
+   * @generated from field: uint32 runs = 4;
+   */
+  runs: number;
+
+  /**
+   * How often it did not reproduce the outcome. Required, at least 1.
+   *
+   * @generated from field: uint32 failures = 5;
+   */
+  failures: number;
+
+  /**
+   * When that was. Required.
+   *
+   * @generated from field: google.protobuf.Timestamp recorded_at = 6;
+   */
+  recordedAt?: Timestamp | undefined;
+
+  /**
+   * Who saw it. Required.
+   *
+   * @generated from field: string recorded_by = 7;
+   */
+  recordedBy: string;
+};
+
+/**
+ * Describes the message retrial.gate.v1.FreezeEvidence.
+ * Use `create(FreezeEvidenceSchema)` to create a new message.
+ */
+export const FreezeEvidenceSchema: GenMessage<FreezeEvidence> = /*@__PURE__*/
+  messageDesc(file_retrial_gate_v1_policy, 3);
 
 /**
  * PolicyKind is the kind of a Policy.
