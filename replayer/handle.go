@@ -76,6 +76,7 @@ func (r *run) askAlone(c Case, salt uint64) (answer print, err error) {
 		}
 		return nil
 	}
+	r.begin(p)
 	var fault *Fault
 	var missing *missingAnswers
 	if err = p.run(r.ctx); errors.As(err, &fault) || errors.As(err, &missing) {

@@ -61,6 +61,13 @@ func (r *run) askedModel(role gate.Role, fixtureID, call string) bool {
 	return r.t.ModelCalls != nil && r.t.ModelCalls.Asked(role, fixtureID, call)
 }
 
+// begin says which pass it is whose cases are under way.
+func (r *run) begin(p *pass) {
+	if r.t.ModelCalls != nil {
+		r.t.ModelCalls.Begin(p.role, p.fixtureOf)
+	}
+}
+
 // fixtureOf gives the fixture of a case that has been asked and not handed on.
 func (p *pass) fixtureOf(caseID uint64) (string, bool) {
 	p.mu.Lock()

@@ -122,9 +122,7 @@ func orRuled(err error) error {
 // ask runs one pass. A checker that is to blame becomes a finding, and then errRuled comes back.
 func (r *run) ask(ctx context.Context, p *pass, group fixture.Group, file func(gate.Finding) error) error {
 	p.timeout, p.elapsed = r.t.CaseTimeout, r.t.Elapsed
-	if r.t.ModelCalls != nil {
-		r.t.ModelCalls.Begin(p.role, p.fixtureOf)
-	}
+	r.begin(p)
 	err := p.run(ctx)
 	if filed := fileLosses(p, group, file); filed != nil {
 		return filed
