@@ -59,6 +59,7 @@ type Plan struct {
 	dir      string
 	manifest *setdir.Manifest
 	held     *setdir.Held
+	rules    customerdata.Rules
 	o        Options
 }
 
@@ -93,11 +94,15 @@ func NewPlan(dir string, found *Found, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	rules, err := held.Config.DataRules()
+	if err != nil {
+		return nil, err
+	}
 	m, err := setdir.ReadManifest(dir)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{dir: dir, manifest: cmp.Or(m, &setdir.Manifest{Schema: fixture.SchemaVersion}), held: held, o: o,
+	p := &Plan{dir: dir, manifest: cmp.Or(m, &setdir.Manifest{Schema: fixture.SchemaVersion}), held: held, rules: rules, o: o,
 		Adopted: []Adopted{}, Already: []string{}, Kept: []Skip{}, Refused: []Skip{}, Skipped: append([]Skip{}, found.Skipped...), Warnings: append([]string{}, found.Warnings...)}
 	byID, calls := map[string]setdir.Declaration{}, map[setdir.Call]string{}
 	for _, d := range p.manifest.Recordings {
@@ -144,7 +149,12 @@ func (p *Plan) take(pair Pair, calls map[setdir.Call]string) (Adopted, bool) {
 		p.Skipped = append(p.Skipped, Skip{pair.Where(), pair.ID, fmt.Sprintf(format, args...)})
 		return Adopted{}, false
 	}
-	if why := customer(pair); why != "" {
+	scrubbed, err := p.rules.Scrubbed(pair.Value)
+	if err != nil {
+		return skip("the response is no JSON behind the scrub rules: %v", err)
+	}
+	pair.Value = scrubbed
+	if why := p.customer(pair); why != "" {
 		p.Refused = append(p.Refused, Skip{pair.Where(), pair.ID, why})
 		return Adopted{}, false
 	}
@@ -203,14 +213,14 @@ func (p *Plan) target(pair Pair) Target {
 	return t
 }
 
-// customer names the fields that look like customer data (S12), and not what stands there.
-func customer(pair Pair) string {
+// customer names the fields that look like customer data (S12) and that no rule of the set scrubs or allows, and not what stands there.
+func (p *Plan) customer(pair Pair) string {
 	var out []string
 	for _, part := range []struct {
 		name string
 		src  []byte
 	}{{"prompt", []byte(pair.Prompt)}, {"response", pair.Value}} {
-		for _, f := range customerdata.In(part.src) {
+		for _, f := range p.rules.Disallowed(customerdata.In(part.src)) {
 			out = append(out, part.name+": "+f.String())
 		}
 	}

@@ -289,6 +289,20 @@ func TestS12Refused(t *testing.T) {
 	}
 }
 
+// S12: a rule of the set scrubs what would be refused, and a kind that the set allows stays.
+func TestS12RulesOfTheSet(t *testing.T) {
+	dir, source := newSet(t), t.TempDir()
+	write(t, dir, map[string]string{"retrial.yaml": "set: s\nschema: 1\nverdicts: [a, b]\npermissive: a\nallow_data: [email]\nscrub:\n  - {pattern: '4111 1111 1111 1111', replace: CARD}\n"})
+	write(t, source, map[string]string{"f-1.json": `{"prompt":"from ada.lovelace@mail.gmx.de","answer":{"card":"4111 1111 1111 1111"},"model":"m"}`})
+	p := plan(t, dir, source, options())
+	if err := p.Write(); err != nil || len(p.Refused) != 0 || len(p.Adopted) != 1 {
+		t.Fatalf("refused %v, adopted %v, %v", p.Refused, ids(p), err)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "stubs", "bodies", "f-1.json")); err != nil || string(b) != "{\n  \"card\": \"CARD\"\n}\n" {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
 // Whose a recording is: by the map before all, by a variable beside the answer, by groups of the file's name.
 func TestTargets(t *testing.T) {
 	o := options()
