@@ -16,12 +16,12 @@ type Level int
 const (
 	// Off keeps nothing but the environment and the terminal.
 	Off Level = iota
-	// Network: no network, not even the loopback of this machine, no abstract socket, no shared memory of System V and no process of
-	// others that it could signal or look into; whatever it starts ends with it.
+	// Network keeps from it every network, even the loopback of this machine, abstract sockets, shared memory of System V, and processes
+	// of others that it could signal or look into; whatever it starts ends with it.
 	Network
-	// Strict: beside that no file read but those it is made of and those of the system that programs need to start; no file
-	// written, and none given another mode, owner, time or attribute, but that it writes in a directory of its own that goes with it; no
-	// connection to a socket by its path, no new privileges, and limits on memory, on what it writes and on open files.
+	// Strict keeps from it, beside that, the files but those it is made of and those of the system that programs need to start. It writes
+	// nowhere but in a directory of its own that goes with it, and gives no file another mode, owner, time or attribute. It connects to
+	// no socket by its path and has no new privileges, and limits on memory, on what it writes and on open files.
 	Strict
 )
 
