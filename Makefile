@@ -27,7 +27,7 @@ test-typescript: ## the TypeScript SDK, against the Go binary; needs Node
 	cd clients/typescript && npm ci && npm run lint && npm run lint-example && npm test
 
 campaign: ## the fault campaigns in their full length, a quarter of an hour
-	RETRIAL_CAMPAIGN=full go test -count=1 -p 1 -timeout 45m -run TestCampaign -v ./fixturestore ./server ./clients/cli
+	RETRIAL_CAMPAIGN=full go test -count=1 -p 1 -timeout 45m -run TestCampaign -v ./fixturestore ./server/checkerhost ./server ./clients/cli
 
 test-python: clients/python/.venv/installed ## ruff, mypy and pytest of the Python SDK, in an environment that is made once
 	cd clients/python && .venv/bin/ruff check -q . && .venv/bin/ruff format -q --check . && .venv/bin/mypy && .venv/bin/pytest
