@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/retrial-dev/retrial/clients/cli"
 	"github.com/retrial-dev/retrial/clients/cli/setdir"
@@ -79,6 +80,18 @@ func TestReadmeSetIsOne(t *testing.T) {
 	}
 	if _, err := fixture.Canonicalize(nil, []byte(fenced(readme, "json")[1])); err != nil {
 		t.Errorf("the allowlist is no JSON: %v", err)
+	}
+	for name, src := range map[string]string{"stubs/manifest.json": fenced(readme, "json")[2], "prompts/triage-1.md": "?"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := setdir.Recordables(dir, time.Now()); err != nil || len(list) != 1 || list[0].Recorded {
+		t.Errorf("the manifest: %+v, %v", list, err)
 	}
 }
 

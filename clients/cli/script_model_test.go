@@ -59,9 +59,10 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	v, _ := models.Load(ts.Getenv("WORK"))
 	m := v.(*scriptModel)
-	n, bad := 0, ""
+	var n int
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		m.mu.Lock()
+		var bad string
 		n, bad = m.n, m.bad
 		m.mu.Unlock()
 		if bad != "" {

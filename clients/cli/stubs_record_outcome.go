@@ -103,9 +103,9 @@ func (r *recording) ask(ctx context.Context, asker *recorder.Asker, questions []
 func (r *recording) keep(i int, res recorder.Result) error {
 	w, out := r.list[i], &r.outcomes[i]
 	*out = recorded{ID: w.ID, Owner: w.Owner}
-	if res.Err != nil {
-		out.Outcome, out.Error = outcomeFailed, res.Err.Error()
-		return nil
+	if err := res.Err; err != nil {
+		out.Outcome, out.Error = outcomeFailed, err.Error()
+		return nil //nolint:nilerr // it is the recording's, and ends no run
 	}
 	value := res.Answers[0].Value
 	switch {

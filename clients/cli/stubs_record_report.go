@@ -110,7 +110,7 @@ func (a *app) reportSpread(ctx context.Context, asker *recorder.Asker, list []*w
 		w := list[res.Index]
 		if res.Err != nil {
 			failed[res.Index] = recorded{ID: w.ID, Outcome: outcomeFailed, Owner: w.Owner, Error: res.Err.Error()}
-			return nil
+			return nil //nolint:nilerr // it is the recording's, and ends no run
 		}
 		s := w.comparison.Spread(w.ID, res.Answers, w.Value)
 		spreads[res.Index] = &s

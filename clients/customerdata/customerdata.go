@@ -142,5 +142,5 @@ func apart(text string, from, to int, k Kind) bool {
 	if from > 0 && (inner(text[from-1]) || text[from-1] == '.' && from > 1 && inner(text[from-2]) || text[from-1] == '+') {
 		return false
 	}
-	return to == len(text) || !inner(text[to]) && !(text[to] == '.' && to+1 < len(text) && inner(text[to+1]))
+	return to == len(text) || !inner(text[to]) && (text[to] != '.' || to+1 == len(text) || !inner(text[to+1]))
 }

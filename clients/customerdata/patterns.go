@@ -71,7 +71,7 @@ func digits(s string) string {
 // isPhone holds the length of E.164, and rules out 555-0100 to 555-0199, which are nobody's.
 func isPhone(s string) bool {
 	d := digits(s)
-	return len(d) >= 9 && len(d) <= 15 && !(len(d) <= 11 && strings.HasPrefix(d[len(d)-7:], "55501"))
+	return len(d) >= 9 && len(d) <= 15 && (len(d) > 11 || !strings.HasPrefix(d[len(d)-7:], "55501"))
 }
 
 // luhn holds the check digit of ISO/IEC 7812.

@@ -147,6 +147,13 @@ func TestJournal(t *testing.T) {
 			t.Errorf("behind a run that was interrupted: %+v", u)
 		}
 	}
+	if err := appendTo(file, `{"event":`); err != nil {
+		t.Fatal(err)
+	}
+	run(one, "c", false)
+	if u := run(five, "", true); u == nil || len(u.Kept) != 1 || u.Kept[0].ID != "c" {
+		t.Errorf("behind a cut line: %+v", u)
+	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the log has the mode %v, %v", info.Mode(), err)
 	}

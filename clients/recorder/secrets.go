@@ -26,12 +26,10 @@ func NewSecrets(values ...string) Secrets {
 			continue
 		}
 		quoted, _ := json.Marshal(v) // a string always can be
-		for _, form := range []string{
+		s.forms = append(s.forms,
 			v, strings.Trim(string(quoted), `"`), url.QueryEscape(v), url.PathEscape(v),
-			base64.StdEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v)), base64.StdEncoding.EncodeToString([]byte(":" + v)),
-		} {
-			s.forms = append(s.forms, form)
-		}
+			base64.StdEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v)), base64.StdEncoding.EncodeToString([]byte(":"+v)),
+		)
 	}
 	return s
 }
