@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { dist, execute, temporary } from "./support.js";
@@ -12,56 +12,65 @@ const blocks = [...readme.matchAll(/([^\n]*)\n\n```(\w*)\n([\s\S]*?)^```/gm)].ma
   ([, before = "", language = "", code = ""]) => ({ before, language, code }),
 );
 
-/** Makes a folder in which the packages are there that the README has installed: a test asks no registry. */
-function folder(t: TestContext): string {
-  const dir = temporary(t);
-  mkdirSync(join(dir, "node_modules/@retrial"), { recursive: true });
-  symlinkSync(root, join(dir, "node_modules/@retrial/sdk"));
-  for (const name of ["typescript", "@types"]) {
-    symlinkSync(join(root, "node_modules", name), join(dir, "node_modules", name));
+/** Runs the lines of a shell in a folder, and gives their exit statuses and what the last of them printed. */
+async function shell(t: TestContext, dir: string, lines: string[]): Promise<{ codes: unknown[]; stdout: string }> {
+  const env = { PATH: [dist, process.env.PATH].join(delimiter) };
+  const results = [];
+  for (const line of lines) {
+    results.push(await execute(t, "sh", ["-c", line], env, dir));
   }
-  writeFileSync(join(dir, "package.json"), '{"type":"module"}');
+  t.diagnostic(results.map((r, i) => `$ ${lines[i]}\n${r.stdout}${r.stderr}`).join("\n"));
+  return { codes: results.map((r) => r.code), stdout: results.at(-1)?.stdout ?? "" };
+}
+
+/** Copies this package without what it has installed and built: `npm ci` takes away what these tests run with. */
+function copy(t: TestContext): string {
+  const dir = temporary(t);
+  const left = ["node_modules", "dist"].map((name) => join(root, name));
+  cpSync(root, dir, { recursive: true, filter: (source) => !left.includes(source) && !source.endsWith(".tgz") });
   return dir;
 }
 
-test("who follows it gets what it shows", async (t) => {
-  const dir = folder(t);
-  const files = blocks.filter((b) => /^`[^`]+`/.test(b.before));
-  assert.deepEqual(
-    files.map((b) => b.language),
-    ["ts", "json", "yaml", "jsonl"],
-  );
-  for (const { before, code } of files) {
-    const [, name = ""] = /^`([^`]+)`/.exec(before) ?? [];
-    mkdirSync(dirname(join(dir, name)), { recursive: true });
-    writeFileSync(join(dir, name), code);
+test("who follows it from an empty folder gets what it shows, and the top level", async (t) => {
+  const from = copy(t);
+  const dir = temporary(t);
+  const files: string[] = [];
+  const codes: unknown[] = [];
+  let shown = "";
+  let compared = 0;
+  for (const { before, language, code } of blocks) {
+    const [, name] = /^`([\w./]+\.\w+)`/.exec(before) ?? [];
+    if (name !== undefined) {
+      mkdirSync(dirname(join(dir, name)), { recursive: true });
+      writeFileSync(join(dir, name), code);
+      files.push(name);
+    } else if (code.startsWith("$ ")) {
+      // The first block is for "this directory", and the path of what it makes stands in the next.
+      const lines = code.trimEnd().split("\n");
+      const commands = lines.map((line) => line.slice(2).replace("…", from));
+      const done = await shell(t, codes.length === 0 ? from : dir, commands);
+      codes.push(...done.codes);
+      shown = done.stdout;
+    } else if (language === "") {
+      assert.ok(shown.endsWith(code), shown);
+      compared++;
+    }
   }
-  const env = { PATH: [dist, join(root, "node_modules/.bin"), process.env.PATH].join(delimiter) };
-  const run = (command: string) => execute(t, "sh", ["-c", command.replace(/^npx /, "")], env, dir);
-  const commands =
-    blocks
-      .find((b) => b.code.includes("npx tsc"))
-      ?.code.trim()
-      .split("\n")
-      .map((line) => line.slice(2)) ?? [];
-  assert.equal(commands.length, 3);
-  const results = [];
-  for (const command of commands) {
-    results.push(await run(command));
-  }
-  assert.deepEqual(
-    results.map((r) => r.code),
-    [0, 0, 1],
-    results.map((r) => r.stdout + r.stderr).join("\n"),
-  );
-  const shown = blocks.find((b) => b.code.startsWith("confirmed"))?.code ?? assert.fail();
-  assert.ok(results[2]?.stdout.endsWith(shown), results[2]?.stdout);
-  const other = /^`(retrial run [^`]*)` passes/m.exec(readme)?.[1] ?? assert.fail();
-  assert.equal((await run(other)).code, 0);
+  assert.deepEqual(files, ["checker.ts", "tsconfig.json", "trial/retrial.yaml", "trial/fixtures/decisions.jsonl"]);
+  assert.deepEqual([codes, compared], [[0, 0, 0, 0, 0, 0, 1], 1]);
+  const passes = /`(retrial run [^`]*)` passes, with status 0/.exec(readme)?.[1] ?? assert.fail();
+  const [, conformance = "", level = ""] =
+    /`(retrial conformance [^`]+)`\n[^`]*`(level[^`]+)`/.exec(readme) ?? assert.fail();
+  const { codes: last, stdout } = await shell(t, dir, [passes, conformance]);
+  assert.deepEqual([last, stdout.trimEnd().endsWith(level)], [[0, 0], true], stdout);
 });
 
 test("its other programs are programs", async (t) => {
-  const dir = folder(t);
+  const dir = temporary(t);
+  mkdirSync(join(dir, "node_modules/@retrial"), { recursive: true });
+  symlinkSync(root, join(dir, "node_modules/@retrial/sdk"));
+  symlinkSync(join(root, "node_modules/@types"), join(dir, "node_modules/@types"));
+  writeFileSync(join(dir, "package.json"), '{"type":"module"}');
   const programs = blocks.filter((b) => b.language === "ts" && !b.code.includes("await serve"));
   assert.equal(programs.length, 3);
   const [unit = "", ...others] = programs.map((b) => b.code);

@@ -8,8 +8,7 @@ import (
 )
 
 func BenchmarkCheck(b *testing.B) {
-	t := &testing.T{}
-	fixtures, stubs := loadFixtures(t), loadStubs(t)
+	fixtures, stubs := loadFixtures(b), loadStubs(b)
 	var cases []*retrial.Case
 	for _, f := range fixtures {
 		recorded := map[string]string{}

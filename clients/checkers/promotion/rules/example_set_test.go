@@ -25,7 +25,7 @@ var (
 )
 
 // loadFixtures reads fixtures/, one array a reason code.
-func loadFixtures(t *testing.T) []*fixture.Fixture {
+func loadFixtures(t testing.TB) []*fixture.Fixture {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(setDir, "fixtures", "*.json"))
 	if err != nil {
@@ -52,7 +52,7 @@ func loadFixtures(t *testing.T) []*fixture.Fixture {
 }
 
 // loadStubs reads stubs/, one stub a line, by fixture id.
-func loadStubs(t *testing.T) map[string]*stub.Stub {
+func loadStubs(t testing.TB) map[string]*stub.Stub {
 	t.Helper()
 	out := map[string]*stub.Stub{}
 	for line := range bytes.Lines(read(t, filepath.Join(setDir, "stubs", rules.PreferenceOrFact+".jsonl"))) {
@@ -68,7 +68,7 @@ func loadStubs(t *testing.T) map[string]*stub.Stub {
 	return out
 }
 
-func read(t *testing.T, path string) []byte {
+func read(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
