@@ -20,8 +20,11 @@ import (
 	"github.com/retrial-dev/retrial/server/checkerhost"
 )
 
+// patience is how long a case may take, and together how many checkers are put through the suite at a time: they mostly wait.
+const patience, together = slowdown * 6 * time.Second, 3 + 9/slowdown
+
 func target(mode string) conformance.Target {
-	t := conformance.Target{Command: checkerhost.Command{Argv: []string{os.Args[0], "broken", mode}, Env: []string{"GORACE=atexit_sleep_ms=0"}}, Patience: 6 * time.Second}
+	t := conformance.Target{Command: checkerhost.Command{Argv: []string{os.Args[0], "broken", mode}, Env: []string{"GORACE=atexit_sleep_ms=0"}}, Patience: patience}
 	for n := range 40 {
 		s := conformance.Sample{Name: fmt.Sprint(n), Input: fmt.Appendf(nil, `{"N":%d}`, n)}
 		if n%2 == 0 {
@@ -48,7 +51,7 @@ const hermetic = "no-network no-sockets no-children no-open-files no-files other
 func TestBrokenCheckersAreCaught(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
-	places := make(chan struct{}, 12) // they mostly wait
+	places := make(chan struct{}, together)
 	for mode, want := range map[string]string{
 		"nothing":            "",
 		"word-twice":         "describe-words",

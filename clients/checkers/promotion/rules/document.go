@@ -50,12 +50,11 @@ func (d *document) value(name string) []byte {
 	if *d.failed != nil {
 		return nil
 	}
-	raw, ok := []byte(nil), false
-	if d.inside == "" {
-		raw, ok = d.in.Value(name)
-	} else {
-		raw, ok = d.in.Value(d.inside, name)
+	path := []string{name}
+	if d.inside != "" {
+		path = []string{d.inside, name}
 	}
+	raw, ok := d.in.Value(path...)
 	if !ok {
 		d.fail(name, errors.New("missing"))
 	}
