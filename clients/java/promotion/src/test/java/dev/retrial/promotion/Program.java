@@ -74,7 +74,12 @@ final class Program implements AutoCloseable {
   }
 
   private Program(List<String> command, Map<String, String> env) throws IOException {
+    this(command, env, null);
+  }
+
+  private Program(List<String> command, Map<String, String> env, Path dir) throws IOException {
     ProcessBuilder b = new ProcessBuilder(command);
+    b.directory(dir == null ? null : dir.toFile());
     b.environment().keySet().retainAll(List.of("PATH", "HOME"));
     b.environment().putAll(env);
     process = b.start();
@@ -91,6 +96,11 @@ final class Program implements AutoCloseable {
     List<String> command = new ArrayList<>(List.of(binary.toString()));
     command.addAll(List.of(args));
     return new Program(command, Map.of());
+  }
+
+  /** Starts a line of a shell in a directory. */
+  static Program shell(String line, Path dir, Map<String, String> env) throws IOException {
+    return new Program(List.of("sh", "-c", line), env, dir);
   }
 
   /** Starts a main class of this module. */
