@@ -50,12 +50,11 @@ func (d *document) value(name string) []byte {
 	if *d.failed != nil {
 		return nil
 	}
-	raw, ok := []byte(nil), false
+	path := []string{d.inside, name}
 	if d.inside == "" {
-		raw, ok = d.in.Value(name)
-	} else {
-		raw, ok = d.in.Value(d.inside, name)
+		path = path[1:]
 	}
+	raw, ok := d.in.Value(path...)
 	if !ok {
 		d.fail(name, errors.New("missing"))
 	}
