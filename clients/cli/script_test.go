@@ -85,7 +85,7 @@ func healthy(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: healthy ADDRESS [FLAGS…]")
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for ts.Exec("retrial", append([]string{"health", "--timeout", "1s", "--server"}, args...)...) != nil {
 		if time.Now().After(deadline) {
 			ts.Fatalf("no server answers at %s", args[0])
@@ -100,7 +100,7 @@ func instances(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		ts.Check(ts.Exec("retrial", append([]string{"checkers", "list", "-q", "--server"}, args[2:]...)...))
 		if n := len(regexp.MustCompile(`(?m)^`+args[1]+` .* i-`).FindAllString(ts.ReadFile("stdout"), -1)); n == want {
@@ -122,7 +122,7 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 		return new(net.Dialer).DialContext(ctx, "unix", ts.MkAbs(args[1]))
 	}}}
 	got := ""
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		res, err := client.Get("http://retrial" + args[2])
 		if err != nil {
 			got = err.Error()

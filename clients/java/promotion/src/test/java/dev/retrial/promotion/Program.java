@@ -115,10 +115,10 @@ final class Program implements AutoCloseable {
     return java(main, Map.of("RETRIAL_CHECKER", "d1c7b2e0-checker-plugin", "PLUGIN_UNIX_SOCKET_DIR", dir.toString()), args);
   }
 
-  /** Gives the command that starts a main class of this module. */
+  /** Gives the command that starts a main class of this module. Two of them must not share a file of performance data: see the README. */
   static List<String> command(Class<?> main) {
     String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-    return List.of(java, "-cp", System.getProperty("java.class.path"), main.getName());
+    return List.of(java, "-XX:-UsePerfData", "-cp", System.getProperty("java.class.path"), main.getName());
   }
 
   /** Gives the root of the repository. */
