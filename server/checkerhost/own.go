@@ -12,7 +12,7 @@ var setFiles = []string{"retrial.yaml", "fixtures", "stubs", "prompts", "allowli
 
 // own gives the files that a checker is made of, as far as its command shows: the directory of its program, which for one in a
 // bin directory is the one around that (an interpreter with its library, a virtual environment), those of links on the way to it,
-// and the directories that its arguments name, or in which the files that they name lie. The home directory and the root are nobody's
+// and the directories that its arguments name, or in which the files that they name lie, with the packages of Node.js around those. The home directory and the root are nobody's
 // own, and in the directory of a set, and of one that lies two directories below at most, everything is but the set.
 func (c Command) own(program string) []string {
 	out := slices.Clone(c.Read)
@@ -36,18 +36,26 @@ func (c Command) own(program string) []string {
 		out = append(out, around(filepath.Dir(real), true)...)
 	}
 	for _, arg := range c.Argv[min(1, len(c.Argv)):] {
-		path := c.absolute(arg)
-		switch info, err := os.Stat(path); {
-		case err != nil || arg == "" || strings.HasPrefix(arg, "-"):
-		case info.IsDir(): // it can be the set's, or the home directory
-			out = append(out, around(path, false)...)
-		default:
-			out = append(out, path)
-			out = append(out, around(filepath.Dir(path), false)...)
+		for _, name := range append([]string{arg}, filepath.SplitList(arg)...) { // a class path has several
+			out = append(out, c.named(name)...)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// named gives what a checker is made of by a file or directory that an argument names; nothing where it names none.
+func (c Command) named(arg string) []string {
+	path := c.absolute(arg)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || arg == "" || strings.HasPrefix(arg, "-"):
+		return nil
+	case info.IsDir(): // it can be the set's, or the home directory
+		return around(path, false)
+	}
+	out := append([]string{path}, around(filepath.Dir(path), false)...)
+	return append(out, modules(filepath.Dir(path))...)
 }
 
 // absolute gives the path of what stands relative to the checker's directory.

@@ -75,6 +75,13 @@ func TestOwn(t *testing.T) {
 		{name: "an argument that is the home directory", home: "home", files: []string{"app/checker", "home/secret"}, program: "app/checker", args: []string{"home"}, want: []string{"app"}},
 		{name: "an argument that is the root", files: []string{"app/checker"}, program: "app/checker", args: []string{"/"}, want: []string{"app"}},
 		{name: "an option, and what is no file", files: []string{"app/checker", "-x"}, program: "app/checker", args: []string{"-x", "no such file", ""}, want: []string{"app"}},
+		{name: "a package of Node.js", files: []string{"app/node", "p/dist/src/checker.js", "p/package.json", "p/node_modules/x/index.js", "p/secret",
+			"p/node_modules/@scope/sdk -> ../../../sdk", "p/node_modules/near -> ../../near", "sdk/index.js", "near/index.js", "p/node_modules/file -> ../secret"}, program: "app/node",
+			args: []string{"../p/dist/src/checker.js"}, dir: "app", want: []string{"app", "near", "p/dist/src", "p/dist/src/checker.js", "p/node_modules", "p/package.json", "sdk"}},
+		{name: "a package that is the home directory", home: "p", files: []string{"app/node", "p/dist/checker.js", "p/package.json", "p/node_modules/x/index.js"}, program: "app/node",
+			args: []string{"../p/dist/checker.js"}, dir: "app", want: []string{"app", "p/dist", "p/dist/checker.js"}},
+		{name: "a class path", files: []string{"app/java", "lib/a.jar", "classes/x", "set/retrial.yaml", "set/fixtures/x", "set/b.jar"}, program: "app/java", args: []string{"-cp", "../lib/a.jar:../classes:../set/b.jar:no"}, dir: "app",
+			want: []string{"app", "classes", "lib", "lib/a.jar", "set/b.jar"}},
 		{name: "what it is given", files: []string{"app/checker", "set/retrial.yaml", "set/fixtures/x"}, program: "app/checker", dir: "set", read: []string{"fixtures"}, want: []string{"app", "set/fixtures"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
