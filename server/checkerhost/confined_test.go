@@ -39,14 +39,6 @@ func attemptBy(t *testing.T, change func(*Command), what string, args ...string)
 	return found
 }
 
-// needs ends a test where the platform cannot have a level; the message says why.
-func needs(t *testing.T, level sandbox.Level) {
-	t.Helper()
-	if err := sandbox.Works(level); err != nil {
-		t.Skip(err)
-	}
-}
-
 // listeners are sockets of the host, of which each kind is in reach of a process in no sandbox.
 type listeners struct{ tcp, abstract, path, datagram string }
 

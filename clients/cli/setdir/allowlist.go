@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
@@ -29,37 +27,11 @@ type allowedOutcome struct {
 // readAllowlist reads allowlist.json: {"allowlist": [{fixture_id, old, new, reason, owner, expires_at}, …]}. It reports
 // everything that is wrong at once. A file that is not there is an empty list.
 func readAllowlist(file string) ([]gate.Entry, error) {
-	src, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	_, list, err := readList(file, `an object with one member, "allowlist": [entries]`, "allowlist")
+	if err != nil || list == nil {
 		return nil, err
 	}
-	doc, err := fixture.Canonicalize(nil, src)
-	if err != nil {
-		return nil, locate(file, src, 1, fixture.NewError(fixture.CodeInvalid, "", "", err))
-	}
-	list, ok := fixture.Lookup(doc, "allowlist")
-	n := 0
-	for range fixture.Members(doc) {
-		n++
-	}
-	if !ok || n != 1 || list[0] != '[' {
-		return nil, fixture.NewError(fixture.CodeInvalid, "", file, errors.New(`expected an object with one member, "allowlist": [entries]`))
-	}
-	var out []gate.Entry
-	var errs []error
-	i := 0
-	for raw := range fixture.Items(list) {
-		i++
-		e, err := readEntry(raw)
-		if err != nil {
-			errs = append(errs, fixture.NewError(fixture.CodeInvalid, "", fmt.Sprintf("%s: entry %d (%.80q)", file, i, e.FixtureID), err))
-		}
-		out = append(out, e)
-	}
-	return out, errors.Join(errs...)
+	return readEntries(file, list, readEntry)
 }
 
 func readEntry(raw []byte) (gate.Entry, error) {
@@ -68,12 +40,10 @@ func readEntry(raw []byte) (gate.Entry, error) {
 	if err == nil {
 		err = json.Unmarshal(raw, &e)
 	}
-	out := gate.Entry{FixtureID: e.FixtureID, Reason: e.Reason, Owner: e.Owner}
 	if err != nil {
-		id, _ := fixture.Lookup(raw, "fixture_id")
-		out.FixtureID = strings.Trim(string(id), `"`)
-		return out, err
+		return gate.Entry{}, err
 	}
+	out := gate.Entry{FixtureID: e.FixtureID, Reason: e.Reason, Owner: e.Owner}
 	errs := []error{e.Old.outcome("old", &out.Old), e.New.outcome("new", &out.New)}
 	if e.ExpiresAt != "" {
 		if out.ExpiresAt, err = time.Parse(time.RFC3339, e.ExpiresAt); err != nil {

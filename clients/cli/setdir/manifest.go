@@ -54,26 +54,12 @@ var declared = []string{"id", "fixture_id", "call", "body", "prompt", "body_sha2
 // declares is not looked at: VerifyRecordings does.
 func ReadManifest(dir string) (*Manifest, error) {
 	file := filepath.Join(dir, stubsDir, ManifestFile)
-	src, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	doc, list, err := readList(file, `{"schema": 1, "recordings": […]}`, "recordings", "schema")
+	if err != nil || list == nil {
 		return nil, err
-	}
-	doc, err := fixture.Canonicalize(nil, src)
-	if err == nil {
-		err = fixture.OnlyMembers(doc, "schema", "recordings")
-	}
-	if err != nil {
-		return nil, locate(file, src, 1, fixture.NewError(fixture.CodeInvalid, "", "", err))
 	}
 	refuse := func(err error) (*Manifest, error) {
 		return nil, fixture.NewError(fixture.CodeInvalid, "", file, err)
-	}
-	list, ok := fixture.Lookup(doc, "recordings")
-	if !ok || list[0] != '[' {
-		return refuse(errors.New(`expected {"schema": 1, "recordings": […]}`))
 	}
 	var errs []error
 	i := 0

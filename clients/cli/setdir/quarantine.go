@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
@@ -41,38 +39,11 @@ type frozenEvidence struct {
 // says. A file that is not there is an empty list.
 func ReadQuarantine(dir string) ([]gate.Freeze, error) {
 	file := filepath.Join(dir, quarantineFile)
-	src, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	_, list, err := readList(file, `an object with one member, "quarantine": [entries]`, "quarantine")
+	if err != nil || list == nil {
 		return nil, err
 	}
-	doc, err := fixture.Canonicalize(nil, src)
-	if err == nil {
-		err = fixture.OnlyMembers(doc, "quarantine")
-	}
-	if err != nil {
-		return nil, locate(file, src, 1, fixture.NewError(fixture.CodeInvalid, "", "", err))
-	}
-	list, ok := fixture.Lookup(doc, "quarantine")
-	if !ok || list[0] != '[' {
-		return nil, fixture.NewError(fixture.CodeInvalid, "", file, errors.New(`expected an object with one member, "quarantine": [entries]`))
-	}
-	var out []gate.Freeze
-	var errs []error
-	i := 0
-	for raw := range fixture.Items(list) {
-		i++
-		z, err := readFreeze(raw)
-		if err != nil {
-			id, _ := fixture.Lookup(raw, "fixture_id")
-			errs = append(errs, fixture.NewError(fixture.CodeInvalid, "", fmt.Sprintf("%s: entry %d (%.80q)", file, i, strings.Trim(string(id), `"`)), err))
-			continue
-		}
-		out = append(out, z)
-	}
-	return out, errors.Join(errs...)
+	return readEntries(file, list, readFreeze)
 }
 
 func readFreeze(raw []byte) (gate.Freeze, error) {

@@ -20,15 +20,3 @@ func TestRefusedCallsAreKnown(t *testing.T) {
 		}
 	}
 }
-
-// A level that works says so again, and one that is off always does.
-func TestWorks(t *testing.T) {
-	if err := Works(Off); err != nil {
-		t.Error(err)
-	}
-	for _, l := range []Level{Network, Strict} {
-		if first, again := Works(l), Works(l); (first == nil) != (again == nil) {
-			t.Errorf("%s: %v, and then %v", l, first, again)
-		}
-	}
-}

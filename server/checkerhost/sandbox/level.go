@@ -1,5 +1,5 @@
-// Package sandbox starts a program in which little is in reach. It promises what its levels say, where Works says so of the
-// platform; it never promises less than it was asked for without an error.
+// Package sandbox starts a program in which little is in reach. What the platform cannot keep of a level is an error of
+// Enter or Release: it never promises less than it was asked for.
 //
 // What a sandbox does not keep from a program: the time, the number of its processors, the kernel's version, what stands in the
 // directories that it may read, whether a file is there at all with its size and its times, and how long its own work takes.

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -165,57 +162,6 @@ func (p *Plan) Close() error {
 		errs = append(errs, p.dialer.close())
 	}
 	return errors.Join(errs...)
-}
-
-// Works says whether a level can be had here, and why not. It tries, once a process.
-func Works(l Level) error {
-	if l == Off {
-		return nil
-	}
-	return tried[l]()
-}
-
-var tried = map[Level]func() error{
-	Network: sync.OnceValue(func() error { return try(Network) }),
-	Strict:  sync.OnceValue(func() error { return try(Strict) }),
-}
-
-// try starts a program that ends at once. That program is this one: it is there, whatever else is not. It is killed before its
-// first instruction.
-func try(l Level) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	failed := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
-		p := &Plan{Level: l, Read: []string{self}}
-		cmd := &exec.Cmd{Path: self, Args: []string{self}, SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: true}}
-		p.Attributes(cmd.SysProcAttr)
-		err := p.Enter()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			failed <- err
-			return
-		}
-		var status unix.WaitStatus
-		_, err = wait4(cmd.Process.Pid, &status)
-		if err == nil && p.Taints() {
-			prepared := make(chan error)
-			go func() { prepared <- p.prepare(cmd.Process.Pid) }()
-			err = <-prepared
-		}
-		killErr := cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-		failed <- errors.Join(err, killErr)
-	}()
-	if err := <-failed; err != nil {
-		return fmt.Errorf("the level %s cannot be had here: %w", l, err)
-	}
-	return nil
 }
 
 // Unenforced says which promises of a level this platform does not keep.
