@@ -42,6 +42,9 @@ func (a *app) checkersOf(dir string, c setdir.Config, f runFlags, req *replayv1.
 				return nil, fmt.Errorf("--%s: %w", side.name, err)
 			}
 			given.Parameters, given.ModelEndpoint = config.Parameters, config.ModelEndpoint && len(given.Command) > 0
+			if len(given.Command) > 0 {
+				given.Sandbox = config.Sandbox // a set that demands one demands it of whichever command decides it
+			}
 			config, at = given, "."
 		}
 		if err := f.confine(&config); err != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -214,22 +213,28 @@ func (s *probed) ask(ctx context.Context, conn *connection, req *replayv1.Replay
 	if err != nil {
 		return err
 	}
-	for _, finding := range d.GetFindings() {
-		if finding.GetSubject() == s.ID && (finding.GetCode() == string(gate.BaselineMismatch) || finding.GetCode() == string(gate.CheckerError)) {
-			s.Failures++
-			s.Last = finding.GetMessage()
-			if n := finding.GetNew(); n.GetVerdict() != "" {
-				s.Last = fmt.Sprintf("%s/%s", n.GetVerdict(), n.GetReasonCode())
-			}
-			break
-		}
-	}
 	b := d.GetBaseline()
-	s.baseline = replayer.Description{Name: b.GetName(), Version: b.GetVersion(), BuildDigest: b.GetBuildDigest(), ConfigurationVersion: b.GetConfigurationVersion(), Parameters: b.GetParameters()}.Digest()
-	if s.baseline == "" {
+	asked := replayer.Description{Name: b.GetName(), Version: b.GetVersion(), BuildDigest: b.GetBuildDigest(), ConfigurationVersion: b.GetConfigurationVersion(), Parameters: b.GetParameters()}.Digest()
+	switch {
+	case asked == "":
 		return &exit{exitUndecided, fmt.Errorf("the baseline %s %s does not say which build it is: evidence could be about any", b.GetName(), b.GetVersion())}
+	case s.baseline != "" && s.baseline != asked:
+		return &exit{exitUndecided, fmt.Errorf("the baseline %s %s has become another while it was asked", b.GetName(), b.GetVersion())}
 	}
-	if d.GetRuling() == gatev1.Ruling_RULING_BASELINE_UNCONFIRMED && s.Last == "" {
+	s.baseline = asked
+	i := slices.IndexFunc(d.GetFindings(), func(f *gatev1.Finding) bool {
+		return f.GetSubject() == s.ID && (f.GetCode() == string(gate.BaselineMismatch) || f.GetCode() == string(gate.CheckerError))
+	})
+	switch {
+	case d.GetExpected() == 1 && d.GetConfirmed() == 1:
+	case i >= 0:
+		f := d.GetFindings()[i]
+		s.Failures++
+		s.Last = f.GetMessage()
+		if n := f.GetNew(); n.GetVerdict() != "" {
+			s.Last = fmt.Sprintf("%s/%s", n.GetVerdict(), n.GetReasonCode())
+		}
+	default: // it showed nothing: a checker that crashed, a recording that is stale
 		return &exit{exitUndecided, fmt.Errorf("fixture %s: %s", s.ID, d.GetSummary())}
 	}
 	return nil
@@ -248,15 +253,13 @@ func (a *app) tellProbe(seen []probed, runs uint32) error {
 			so = "not frozen: the baseline never reproduces it; mend it, or record the fixture anew"
 		}
 		if a.json {
-			b, err := json.Marshal(struct {
+			if err := a.printValue(struct {
 				probed
 				Runs uint32 `json:"runs"`
 				So   string `json:"so"`
-			}{s, runs, so})
-			if err != nil {
+			}{s, runs, so}); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s\n", b)
 			continue
 		}
 		t.row(s.ID, fmt.Sprint(runs), fmt.Sprint(s.Failures), s.Last, so)

@@ -48,16 +48,20 @@ const resumeWithin = 24 * time.Hour
 
 // resume takes over what an interrupted run has done, where the files still say so. Its drift is this run's: or else the run that
 // ends it would be green.
-func (r *recording) resume(u *recorder.Unfinished, restart bool) error {
-	if u == nil || restart || time.Since(u.At) > resumeWithin {
+//
+// Another endpoint or recorder was never asked, and neither was what is declared in any other way since, its model included.
+func (r *recording) resume(u *recorder.Unfinished, asked string, restart bool) error {
+	if u == nil || restart || u.Asked != asked {
 		return nil
 	}
 	n := 0
 	for i, w := range r.list {
+		declared, err := w.Declaration.Digest()
+		if err != nil {
+			return err
+		}
 		for _, k := range u.Kept {
-			d := w.Declaration
-			if k.ID != w.ID || w.Value == nil || k.BodySHA256 != d.BodySHA256 || k.PromptSHA256 != d.PromptSHA256 ||
-				k.RecordedAt != d.RecordedAt || k.VerifiedAt != d.VerifiedAt || w.PromptChanged {
+			if k.ID != w.ID || w.Value == nil || k.Declaration != declared || w.PromptChanged || time.Since(k.At) > resumeWithin {
 				continue
 			}
 			if err := r.journal.Keep(k); err != nil {
@@ -129,12 +133,14 @@ func (r *recording) keep(i int, res recorder.Result) error {
 		out.Was, out.Is = excerpts(w.Value, value)
 	}
 	// In the log before it is in the files: a drift that is written and not logged would be the same when it is asked for again.
-	if err := r.journal.Keep(recorder.Kept{
-		At: now.UTC(), ID: w.ID, Outcome: out.Outcome, BodySHA256: d.BodySHA256, PromptSHA256: d.PromptSHA256, RecordedAt: d.RecordedAt, VerifiedAt: d.VerifiedAt,
-	}); err != nil {
+	declared, err := d.Digest()
+	if err == nil {
+		err = r.journal.Keep(recorder.Kept{At: now.UTC(), ID: w.ID, Outcome: out.Outcome, Declaration: declared})
+	}
+	if err != nil {
 		return err
 	}
-	err := w.Keep(r.dir, d, value)
+	err = w.Keep(r.dir, d, value)
 	if fixture.CodeOf(err) == fixture.CodeConflict { // somebody works on this one; the others can be kept
 		*out = recorded{ID: w.ID, Owner: w.Owner, Outcome: outcomeFailed, Error: err.Error()}
 		return nil

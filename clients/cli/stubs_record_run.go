@@ -52,7 +52,8 @@ func (a *app) recordStubs(ctx context.Context, in io.Reader, dir string, ids []s
 		return err
 	}
 	defer func() { err = errors.Join(err, journal.Close()) }()
-	if err := journal.Begin(time.Now(), model.secrets.Hide(model.name), plan); err != nil {
+	asked := model.secrets.Hide(model.name)
+	if err := journal.Begin(time.Now(), asked, plan); err != nil {
 		return err
 	}
 	asker := &recorder.Asker{
@@ -63,7 +64,7 @@ func (a *app) recordStubs(ctx context.Context, in io.Reader, dir string, ids []s
 		return a.reportSpread(ctx, asker, list, questions, f, journal)
 	}
 	run := &recording{a: a, dir: dir, list: list, journal: journal, outcomes: make([]recorded, len(list))}
-	if err := run.resume(unfinished, f.restart); err != nil {
+	if err := run.resume(unfinished, asked, f.restart); err != nil {
 		return err
 	}
 	return run.ask(ctx, asker, questions, f)

@@ -37,6 +37,9 @@ func (whimsical) Describe() retrial.Description {
 
 // Check implements retrial.Checker.
 func (w whimsical) Check(_ context.Context, c *retrial.Case) (retrial.Outcome, error) {
+	if os.Getenv("WHIM_CRASH") != "" {
+		os.Exit(7)
+	}
 	n, err := retrial.Member[int](c, "n")
 	if err != nil {
 		return retrial.Outcome{}, err

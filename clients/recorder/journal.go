@@ -26,19 +26,19 @@ type Journal struct {
 // Kept is what a run kept of one recording, as its declaration then says. It is logged before the files are written: where these do
 // not say the same, they were not.
 type Kept struct {
-	At           time.Time `json:"at"`
-	ID           string    `json:"id"`
-	Outcome      string    `json:"outcome"`
-	BodySHA256   string    `json:"body_sha256"`
-	PromptSHA256 string    `json:"prompt_sha256"`
-	RecordedAt   string    `json:"recorded_at"`
-	VerifiedAt   string    `json:"verified_at,omitempty"`
+	At      time.Time `json:"at"`
+	ID      string    `json:"id"`
+	Outcome string    `json:"outcome"`
+	// Declaration is the digest of all that the declaration says.
+	Declaration string `json:"declaration"`
 }
 
 // Unfinished is a run that was interrupted.
 type Unfinished struct {
-	At   time.Time
-	Kept []Kept
+	At time.Time
+	// Asked is the endpoint or the recorder.
+	Asked string
+	Kept  []Kept
 }
 
 // begun begins the lines of a run.
@@ -105,7 +105,7 @@ func readJournal(src []byte) (*Unfinished, error) {
 			var b begun
 			// What only reports on the spread keeps nothing, and takes nothing from a run that did.
 			if json.Unmarshal(in.Bytes(), &b) == nil && b.Plan.Repeats == 1 {
-				last, run = &Unfinished{At: b.At}, l.Run
+				last, run = &Unfinished{At: b.At, Asked: b.Asked}, l.Run
 			}
 		case eventKept:
 			var k Kept

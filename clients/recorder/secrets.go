@@ -22,6 +22,9 @@ type Secrets struct{ forms []string }
 func NewSecrets(values ...string) Secrets {
 	var s Secrets
 	for _, v := range values {
+		if bare := strings.TrimSpace(v); bare != v { // a line feed of a pasted one is sent by nobody
+			s.forms = append(s.forms, NewSecrets(bare).forms...)
+		}
 		if len(v) < MinSecretBytes {
 			continue
 		}

@@ -125,3 +125,13 @@ func TestRequests(t *testing.T) {
 		})
 	}
 }
+
+// A key that was pasted with a line feed behind it is sent without, and hidden without.
+func TestPastedKeyIsHidden(t *testing.T) {
+	s := recorder.NewSecrets("tok3n-abcdefghij\n")
+	for _, said := range []string{"bad key tok3n-abcdefghij.", "Basic " + base64.StdEncoding.EncodeToString([]byte(":tok3n-abcdefghij"))} {
+		if !s.In(said) || strings.Contains(s.Hide(said), "tok3n") {
+			t.Errorf("%q is told as %q", said, s.Hide(said))
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package setdir
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,6 +82,9 @@ func (s *Set) recordable(d Declaration, found *declarations, now time.Time) (Rec
 	if err := whole.complete(); err != nil {
 		return r, err
 	}
+	if r.Recorded && d.PromptSHA256 == "" {
+		return r, errors.New("prompt_sha256: missing, and it was recorded: nobody knows what was answered")
+	}
 	if !s.followed(d, map[string]bool{}, found) {
 		return r, nil // it is a problem, and ends the run
 	}
@@ -104,7 +105,7 @@ func (s *Set) recordable(d Declaration, found *declarations, now time.Time) (Rec
 			r.Value, value = doc, doc
 		}
 	}
-	if whole.PromptSHA256 == "" || !r.Recorded {
+	if !r.Recorded {
 		whole.PromptSHA256 = hexSum(r.Text)
 	}
 	if whole.RecordedAt == "" && !r.Recorded {
@@ -174,13 +175,16 @@ func (r *Recordable) Keep(dir string, d Declaration, value []byte) error {
 	return m.Write(dir)
 }
 
-func same(a, b Declaration) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
+// Digest is over all that a declaration says.
+func (d Declaration) Digest() (string, error) {
+	b, err := json.Marshal(d)
+	return fixture.DigestOf(b).String(), err
 }
 
-func hexSum(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+func same(a, b Declaration) bool {
+	x, errX := a.Digest()
+	y, errY := b.Digest()
+	return errX == nil && errY == nil && x == y
 }
+
+func hexSum(b []byte) string { return fixture.DigestOf(b).String() }
