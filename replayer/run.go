@@ -94,7 +94,7 @@ func (r *run) confirmAndTry() error {
 	var candidateErr error
 	wg.Go(func() { candidateErr = r.tryCandidate(ctx, candidate, hold) })
 	err := r.confirm(ctx, baseline)
-	confirmed := err == nil && r.evidence.Confirmed+r.evidence.Excused == r.evidence.Expected && r.evidence.Confirmed > 0
+	confirmed := err == nil && r.evidence.Reproduced()
 	if confirmed || r.t.KeepGoing && r.ctx.Err() == nil && errors.Is(orRuled(err), errRuled) {
 		hold.release()
 	} else {

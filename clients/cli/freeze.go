@@ -52,8 +52,10 @@ writes what it saw into quarantine.json: evidence that is bound to this build of
 stands. A fixture that the baseline always reproduces needs no freeze, and one that it never does is no whim: neither is
 frozen.
 
-A freeze excuses the baseline alone: the candidate has to decide the fixture as it was recorded. It ends at --expires, and
-after --recheck-after-runs replays it is to be proven anew. The set's policy must say admit_freezes: true.
+A freeze excuses the baseline alone: the candidate has to decide the fixture as it was recorded. It ends at --expires, within
+90 days, and after --recheck-after-runs replays, 1 to 1,000, it is to be proven anew. Replays are counted in the store that
+they are recorded in: where each job has a store of its own the end alone counts. A set has 40 freezes at most. Its policy
+must say admit_freezes: true.
 
 Exit status 0 says that every fixture was frozen, 1 that one was not.`),
 		Example: `  retrial freeze probe my-set f-00104 --owner @queue --reason "rounds at random, see #41" --expires 2026-12-31T00:00:00Z`,

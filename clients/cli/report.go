@@ -14,6 +14,7 @@ import (
 	gatev1 "github.com/retrial-dev/retrial/gen/retrial/gate/v1"
 	replayv1 "github.com/retrial-dev/retrial/gen/retrial/replay/v1"
 
+	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/server"
 	"github.com/retrial-dev/retrial/server/checkerhost/sandbox"
 )
@@ -221,13 +222,21 @@ func (r *textReport) tell(d *gatev1.Decision) {
 	}
 	if pairs := d.GetFlipsByOutcome(); len(pairs) > 0 {
 		var classes []string
-		for _, class := range slices.Sorted(maps.Keys(d.GetFlipsByClass())) {
-			classes = append(classes, fmt.Sprintf("%s %d", class, d.GetFlipsByClass()[class]))
+		for _, class := range fixture.Classes() { // the worst first
+			if n := d.GetFlipsByClass()[string(class)]; n > 0 {
+				classes = append(classes, fmt.Sprintf("%s %d", class, n))
+			}
 		}
 		fmt.Fprintf(w, "by class   %s\n\n", strings.Join(classes, ", "))
 		t := newTable(w)
 		t.row("COUNT", "RECORDED", "NOW", "CLASS")
 		const most = 40
+		if len(pairs) > most { // what is cut is not what is costly
+			pairs = slices.Clone(pairs)
+			slices.SortStableFunc(pairs, func(a, b *gatev1.OutcomePair) int {
+				return slices.Index(fixture.Classes(), fixture.Class(a.GetFlipClass())) - slices.Index(fixture.Classes(), fixture.Class(b.GetFlipClass()))
+			})
+		}
 		for _, p := range pairs[:min(len(pairs), most)] {
 			t.row(fmt.Sprint(p.GetCount()), pair(p.GetOldVerdict(), p.GetOldReasonCode()), pair(p.GetNewVerdict(), p.GetNewReasonCode()), p.GetFlipClass())
 		}

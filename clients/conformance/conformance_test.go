@@ -150,14 +150,17 @@ func TestNotObserved(t *testing.T) {
 	byScript.Command.Argv = []string{"/bin/sh", "-c", "exec " + os.Args[0] + " broken nothing"}
 	noStubs := target("nothing")
 	noStubs.Samples = noStubs.Samples[1:2]
+	foreign := target("nothing")
+	foreign.Samples[7].Input = []byte(`{}`)
 	for name, c := range map[string]struct {
 		target  conformance.Target
 		want    []string
 		reached conformance.Level
 	}{
-		"a script around it":        {byScript, []string{"other-clock"}, conformance.Declared},
-		"stubs that nobody uses":    {target("unused-stubs"), []string{"stub-missing"}, ""},
-		"samples without any stubs": {noStubs, []string{"stub-missing", "stub-other-case"}, ""},
+		"a script around it":             {byScript, []string{"other-clock"}, conformance.Declared},
+		"stubs that nobody uses":         {target("unused-stubs"), []string{"stub-missing"}, ""},
+		"a sample that it cannot decide": {foreign, []string{"declared-decides"}, conformance.Contract},
+		"samples without any stubs":      {noStubs, []string{"stub-missing", "stub-other-case"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

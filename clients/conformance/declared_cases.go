@@ -44,17 +44,26 @@ func declaredCases() []testCase {
 				return nil
 			})
 		}),
-		declared("declared-decides", "it decides at least one of the samples", func(ctx context.Context, r *runner) error {
+		declared("declared-decides", "it decides the samples of a set, and one at least of others", func(ctx context.Context, r *runner) error {
 			out, err := r.ask(ctx, plan{batches: [][]*checkerv1.Case{r.samples(r.some(), 1)}})
 			if err != nil {
 				return err
 			}
-			for _, res := range out {
+			decided, other := 0, uint64(0)
+			for id, res := range out {
 				if res.GetOutcome() != nil {
-					return nil
+					decided++
+				} else if other == 0 || id < other {
+					other = id
 				}
 			}
-			return unobserved{fmt.Sprintf("it decided none of %d samples, such as %s: give it a set that it can decide", len(out), shown(out[1]))}
+			switch {
+			case decided == 0:
+				return unobserved{fmt.Sprintf("it decided none of %d samples, such as %s: give it a set that it can decide", len(out), shown(out[other]))}
+			case decided < len(out) && r.given: // alike errors would be taken for alike answers
+				return unobserved{fmt.Sprintf("it decided %d of %d samples, and not one such as %s: give it a set that it can decide", decided, len(out), shown(out[other]))}
+			}
+			return nil
 		}),
 		declared("declared-stubs", "it uses stubs only if it says that it calls them", func(ctx context.Context, r *runner) error {
 			out, err := r.ask(ctx, plan{batches: [][]*checkerv1.Case{r.samples(r.some(), 1)}})
@@ -169,8 +178,10 @@ func parametersMatter(ctx context.Context, r *runner) error {
 		return err
 	}
 	decided := slices.ContainsFunc(slices.Collect(maps.Values(base)), func(res *checkerv1.Result) bool { return res.GetOutcome() != nil })
+	moved := false
 	for _, p := range r.main.Description().GetParameters() {
 		moves := r.move(p)
+		moved = moved || len(moves) > 0
 		matters := len(moves) == 0 // a text could be anything
 		for _, m := range moves {
 			if matters || bytes.Equal(m[p.GetName()], r.parameters(r.main)[p.GetName()]) {
@@ -188,6 +199,9 @@ func parametersMatter(ctx context.Context, r *runner) error {
 		case !matters:
 			return fmt.Errorf("parameter %q changes no answer over %d samples, whatever its value", p.GetName(), len(base))
 		}
+	}
+	if !moved {
+		return inapplicable{"none of its parameters is a number with a value or a truth value, whose other values could be tried"}
 	}
 	return nil
 }

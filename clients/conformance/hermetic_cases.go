@@ -48,7 +48,7 @@ func hermetic(name, says string, fn func(h *checkerhost.Host, home string) error
 func (r *runner) isolated(ctx context.Context, home string) (*checkerhost.Host, error) {
 	c := r.t.Command
 	c.Env = append(append([]string{}, c.Env...), "HOME="+home, "XDG_CACHE_HOME="+home, "TMPDIR="+home)
-	c.Sandbox = sandbox.Network
+	c.Sandbox = max(c.Sandbox, sandbox.Network)
 	h, err := checkerhost.Launch(ctx, c)
 	if errors.Is(err, checkerhost.ErrConfined) {
 		return nil, unobserved{"this machine cannot isolate a process: " + err.Error()}

@@ -43,10 +43,10 @@ func Run(ctx context.Context, t Target) (report *Report, err error) {
 	if t.Patience == 0 {
 		t.Patience = 30 * time.Second
 	}
-	if len(t.Samples) == 0 {
-		t.Samples = madeUp()
+	r := &runner{t: t, given: len(t.Samples) > 0}
+	if !r.given {
+		r.t.Samples = madeUp()
 	}
-	r := &runner{t: t}
 	main, err := r.start(ctx)
 	if err != nil {
 		return nil, err
@@ -116,8 +116,9 @@ func Cases() map[Level][]string {
 
 // runner runs the cases against one checker.
 type runner struct {
-	t    Target
-	main *checkerhost.Host
+	t     Target
+	main  *checkerhost.Host
+	given bool // the samples are a set's, which the checker can decide
 }
 
 // start starts or dials another instance, with these variables on top of the environment.

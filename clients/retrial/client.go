@@ -19,6 +19,7 @@ var ErrNoDecision = errors.New("no decision")
 // Replay is one replay under way. It belongs to one goroutine.
 type Replay struct {
 	recv     func() (*replayv1.ReplayResponse, error)
+	asked    *replayv1.ReplayRequest // nil where it is watched
 	started  *replayv1.Started
 	decision *gatev1.Decision
 	err      error
@@ -35,7 +36,7 @@ func StartReplay(ctx context.Context, conn grpc.ClientConnInterface, req *replay
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDecision, err)
 	}
-	return &Replay{recv: stream.Recv}, nil
+	return &Replay{recv: stream.Recv, asked: req}, nil
 }
 
 // WatchReplay follows a replay that another call began, from its start: one that is under way, or one that has ended. That the
@@ -127,6 +128,10 @@ func (r *Replay) sound(d *gatev1.Decision) error {
 	switch {
 	case r.started.GetReplayId() != d.GetReplayId():
 		return fmt.Errorf("the decision is of replay %q, the stream of %q", d.GetReplayId(), r.started.GetReplayId())
+	case d.GetSet() != r.started.GetSet():
+		return fmt.Errorf("the decision is about set %q, the stream about %q", d.GetSet(), r.started.GetSet())
+	case r.asked != nil && (d.GetRelease() != r.asked.GetRelease() || d.GetSet() != r.asked.GetSet()):
+		return fmt.Errorf("the decision is about release %q on set %q, and release %q on set %q was asked for", d.GetRelease(), d.GetSet(), r.asked.GetRelease(), r.asked.GetSet())
 	case d.GetRuling() != gatev1.Ruling_RULING_PASS:
 		return nil
 	case d.GetConfirmed() == 0 || !addsUp(d) || d.GetEvaluated() != d.GetExpected() || d.GetExpected() != r.started.GetHermeticCount():

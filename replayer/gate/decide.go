@@ -38,6 +38,11 @@ type Evidence struct {
 	Probed uint64
 }
 
+// Reproduced says whether the baseline reproduced every fixture that no freeze excuses, and one at least.
+func (e Evidence) Reproduced() bool {
+	return e.Confirmed > 0 && e.Confirmed+e.Excused == e.Expected
+}
+
 // Cause is one reason for a ruling.
 type Cause struct {
 	Code Code
@@ -186,9 +191,8 @@ func Decide(t *Tally, e Evidence, p Policy) Decision {
 		counts[Flip] = t.Flipped()
 		details = over
 	}
-	reproduced := e.Confirmed+e.Excused == e.Expected && e.Confirmed > 0 // that all is excused is no confirmation
-	unconfirmed := t.baseline > 0 || !reproduced && !stopped
-	if !unconfirmed && (e.Evaluated != e.Expected || e.Probed != e.Expected || !reproduced) {
+	unconfirmed := t.baseline > 0 || !e.Reproduced() && !stopped
+	if !unconfirmed && (e.Evaluated != e.Expected || e.Probed != e.Expected || !e.Reproduced()) {
 		counts[Incomplete] = 1
 	}
 	causes := causesOf(counts, e, details)

@@ -55,7 +55,7 @@ export class Client {
   /** Begins a replay. A caller that sees no decision has a block. */
   replay(options: ReplayOptions): Replay {
     const request = { ...options, baseline: reference(options.baseline), candidate: reference(options.candidate) };
-    return new Replay(this.connection.serverStream(ReplayService.method.replay, request));
+    return new Replay(this.connection.serverStream(ReplayService.method.replay, request), options);
   }
 
   /**

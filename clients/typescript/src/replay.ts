@@ -27,7 +27,10 @@ export class Replay implements AsyncIterable<ReplayEvent> {
   private readonly events: AsyncGenerator<ReplayEvent, void>;
   private begun = false;
 
-  constructor(private readonly stream: ClientReadableStream<ReplayResponse>) {
+  constructor(
+    private readonly stream: ClientReadableStream<ReplayResponse>,
+    private readonly asked: { set?: string | undefined; release?: string | undefined },
+  ) {
     stream.on("error", () => undefined); // the iteration says it
     this.events = this.read();
   }
@@ -107,6 +110,11 @@ export class Replay implements AsyncIterable<ReplayEvent> {
     if (this.started?.replayId !== d.replayId) {
       throw new NoDecisionError(
         `the decision is of replay ${JSON.stringify(d.replayId)}, the stream of ${JSON.stringify(this.started?.replayId)}`,
+      );
+    }
+    if (d.set !== (this.asked.set ?? "") || d.release !== (this.asked.release ?? "")) {
+      throw new NoDecisionError(
+        `the decision is about release ${JSON.stringify(d.release)} on set ${JSON.stringify(d.set)}, and something else was asked for`,
       );
     }
     const whole =

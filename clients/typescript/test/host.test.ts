@@ -66,7 +66,7 @@ test("the worked example: 200 of 200 confirmed, 17 flips with 14 days, none with
   const blocked = await retrial(t, args);
   assert.equal(blocked.code, 1, blocked.stderr);
   assert.match(blocked.stdout, /^confirmed +200 of 200 by the baseline$/m);
-  assert.match(blocked.stdout, /^by class +reason 2, restrictive 15$/m);
+  assert.match(blocked.stdout, /^by class +restrictive 15, reason 2$/m);
   assert.match(blocked.stdout, /^release blocked: 17 fixtures flipped$/m);
   const passed = await retrial(t, [...args, "--candidate-param", "max_age_days=30"]);
   assert.equal(passed.code, 0, passed.stderr);

@@ -22,6 +22,8 @@ const started = (replayId: string, hermeticCount: bigint): Event => ({
 const decided = (d: MessageInitShape<typeof DecisionSchema>): Event => ({ case: "decision", value: d });
 const pass = (replayId: string, n: bigint) => ({
   replayId,
+  set: "s",
+  release: "v1",
   ruling: Ruling.PASS,
   expected: n,
   confirmed: n,
@@ -67,7 +69,24 @@ test("whatever a stream lacks or has too much of, without a sound decision there
   const unavailable = { code: status.UNAVAILABLE, details: "gone" };
   const cases: [string, Event[], typeof unavailable | undefined, RegExp | undefined][] = [
     ["in order", [started("r", 9n), finding, decided(pass("r", 9n))], undefined, undefined],
-    ["a block", [started("r", 9n), decided({ replayId: "r", ruling: Ruling.BLOCK })], undefined, undefined],
+    [
+      "a block",
+      [started("r", 9n), decided({ replayId: "r", set: "s", release: "v1", ruling: Ruling.BLOCK })],
+      undefined,
+      undefined,
+    ],
+    [
+      "a decision about another release",
+      [started("r", 9n), decided({ ...pass("r", 9n), release: "another" })],
+      undefined,
+      /something else was asked for/,
+    ],
+    [
+      "a decision about another set",
+      [started("r", 9n), decided({ ...pass("r", 9n), set: "t" })],
+      undefined,
+      /something else was asked for/,
+    ],
     ["nothing", [], undefined, /ended without one/],
     ["cut", [started("r", 9n), finding], undefined, /ended without one/],
     ["an error", [started("r", 9n)], { code: status.DATA_LOSS, details: "damaged" }, /DATA_LOSS: damaged/],
