@@ -56,7 +56,7 @@ func (r *recording) resume(u *recorder.Unfinished, asked string, restart bool) e
 	}
 	n := 0
 	for i, w := range r.list {
-		declared, err := w.Declaration.Digest()
+		declared, err := w.Digest()
 		if err != nil {
 			return err
 		}
