@@ -208,7 +208,8 @@ func (s *Store) ReplayAt(release, set string, at time.Time) (r *Replay, err erro
 		c := tx.Bucket(bucketReleases).Cursor()
 		k := lastOf(c, prefix)
 		// A damaged page can hide the newest key, so that an older pass would stand in for it.
-		if newest := tx.Bucket(bucketIDs).Get(prefix); newest != nil && !bytes.Equal(append(bytes.Clone(prefix), newest...), k) {
+		newest := tx.Bucket(bucketIDs).Get(prefix)
+		if known := newest != nil; known != (k != nil) || known && !bytes.Equal(append(bytes.Clone(prefix), newest...), k) {
 			return corrupt(fmt.Sprintf("index of release %q", release), fmt.Errorf("it ends with %x, and replay %x is the newest", k, newest))
 		}
 		for ; k != nil; k, _ = c.Prev() {

@@ -96,15 +96,15 @@ func (s *Store) logVersions(tx *bolt.Tx) error {
 func (s *Store) logTags(tx *bolt.Tx) error {
 	return tx.Bucket(bucketTags).ForEach(func(k, value []byte) error {
 		set, tag, _ := strings.Cut(string(k), "\x00")
-		record, err := unseal(bucketTags, k, value)
-		if err != nil || len(record) != 8 {
-			return corrupt(fmt.Sprintf("tag %q of %q", tag, set), errors.Join(err, errors.New("malformed")))
-		}
-		v, err := readVersion(tx, set, binary.BigEndian.Uint64(record))
+		n, err := openTag(set, k, value)
 		if err != nil {
 			return err
 		}
-		return s.appendLog(tx, KindTag, tagSubject(set, tag), record, v.CommittedAt)
+		v, err := readVersion(tx, set, n)
+		if err != nil {
+			return err
+		}
+		return s.appendLog(tx, KindTag, tagSubject(set, tag), number(n), v.CommittedAt)
 	})
 }
 

@@ -39,7 +39,11 @@ func (r *run) fileRefusals(role gate.Role, c Checker, group fixture.Group, file 
 	for _, one := range refused {
 		f := gate.Finding{Code: gate.StubMissing, Role: role, Subject: cmp.Or(one.FixtureID, c.Description().Name), Group: group,
 			Message: fmt.Sprintf("the %s asked the model endpoint for what it cannot give: %s", role, one.Message)}
-		if err := file(f); err != nil {
+		to := file
+		if group == fixture.Derived && one.FixtureID == "" { // it can have been asked for a fixture that gates
+			f.Group, to = fixture.Hermetic, func(f gate.Finding) error { r.docket.file(f); return nil }
+		}
+		if err := to(f); err != nil {
 			return err
 		}
 	}

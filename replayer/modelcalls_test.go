@@ -3,6 +3,7 @@ package replayer_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -171,23 +172,37 @@ func TestR19RefusalBlocks(t *testing.T) {
 	// One that comes behind the last answer is found at the end.
 	m := newModelCalls()
 	tr := trial(newSet(t, 5, nil), honest("old"), honest("new"))
-	tr.ModelCalls = &late{modelCalls: m}
+	tr.ModelCalls = &late{modelCalls: m, at: 3}
 	if r, e := run(t, tr); r.Ruling != gate.Block || len(e.subjects(gate.StubMissing)) != 1 {
 		t.Errorf("got %s", r.Summary)
 	}
+	// That fixtures are tried which do not gate takes nothing from it, be it found before or with them.
+	for _, at := range []int{3, 4} {
+		set := newSet(t, 5, func(i int, doc string) string {
+			if i == 4 {
+				doc = strings.Replace(doc, `"source_row_id"`, `"group":"derived","source_row_id"`, 1)
+			}
+			return doc
+		})
+		tr := trial(set, honest("old"), honest("new"))
+		tr.IncludeDerived, tr.ModelCalls = true, &late{modelCalls: newModelCalls(), at: at}
+		if r, _ := run(t, tr); r.Ruling != gate.Block {
+			t.Errorf("found at question %d: %s", at, r.Summary)
+		}
+	}
 }
 
-// late is asked something behind the last pass of the candidate: its second.
+// late tells of something that was asked when it is asked that many times what the candidate was refused.
 type late struct {
 	*modelCalls
-	passes int
+	passes, at int
 }
 
 func (l *late) Refused(role gate.Role) []replayer.Refusal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if role == gate.Candidate {
-		if l.passes++; l.passes == 3 {
+		if l.passes++; l.passes == l.at {
 			return []replayer.Refusal{{Message: "late"}}
 		}
 	}

@@ -303,6 +303,7 @@ func (r *run) tryDerived() error {
 	if !r.t.IncludeDerived || r.selection.Derived == 0 {
 		return nil
 	}
+	r.fileLate() // what was asked for fixtures that gate is no matter of this pass
 	step := newStep(PhaseDerived, r.selection.Derived, &r.docket)
 	file := func(f gate.Finding) error {
 		f.Group = fixture.Derived

@@ -101,7 +101,7 @@ func (r *Checkers) admit(ctx context.Context, name string, h *checkerhost.Host) 
 	if a == nil {
 		return nil
 	}
-	ctx, cancel := within(ctx, r.clock, conformTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan struct{})
 	defer close(done)
@@ -118,6 +118,8 @@ func (r *Checkers) admit(ctx context.Context, name string, h *checkerhost.Host) 
 	case <-ctx.Done():
 		return r.notAdmitted(ctx, name, ctx.Err())
 	}
+	ctx, late := within(ctx, r.clock, conformTimeout) // that it waited for a place is not its time
+	defer late()
 	samples, err := samplesOf(a.store, a.set)
 	if err == nil {
 		err = reaches(ctx, a.conforms, Conformee{Host: h, Level: a.level, Samples: samples}, name)

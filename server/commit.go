@@ -73,15 +73,16 @@ func (f *fixtures) begin(ctx context.Context, h *fixturev1.CommitHeader) (*fixtu
 		}
 		changes[c.GetFixtureId()] = c.GetReason()
 	}
-	eyes, err := f.fourEyes(h, config)
+	before, err := f.parentOf(h)
 	if err != nil {
 		return nil, nil, err
 	}
+	eyes := f.fourEyes(before, config)
 	author := h.GetAuthor()
 	if f.known {
 		author = principalOf(ctx) // whoever the caller says that it is
 	}
-	frozen, err := f.frozen(h, set)
+	frozen, err := f.frozen(before, set)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,31 +93,42 @@ func (f *fixtures) begin(ctx context.Context, h *fixturev1.CommitHeader) (*fixtu
 	return commit, frozen, err
 }
 
-// fourEyes says what of a commit needs a second person, where the server knows its callers: what the store finds, and any
-// change beside the fixtures. The parent's own policy says how much one person may do.
-func (f *fixtures) fourEyes(h *fixturev1.CommitHeader, config []byte) (*fixturestore.FourEyes, error) {
-	if !f.known {
+// parent is the version that a commit is made on, with what stands beside its fixtures.
+type parent struct {
+	*fixturestore.Version
+	set Set
+}
+
+// parentOf reads it; nil for none, and for one that is not there: the store says that it is not the newest.
+func (f *fixtures) parentOf(h *fixturev1.CommitHeader) (*parent, error) {
+	if h.GetParent() == 0 {
 		return nil, nil
 	}
-	if h.GetParent() == 0 {
-		return &fixturestore.FourEyes{}, nil
-	}
-	parent, err := f.store.Version(h.GetSet(), h.GetParent())
+	v, err := f.store.Version(h.GetSet(), h.GetParent())
 	if fixture.CodeOf(err) == fixture.CodeNotFound {
-		return &fixturestore.FourEyes{}, nil // the store says that it is not the newest
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	before, err := setOf(parent)
-	if err != nil {
-		return nil, err
+	set, err := setOf(v)
+	return &parent{v, set}, err
+}
+
+// fourEyes says what of a commit needs a second person, where the server knows its callers: what the store finds, and any
+// change beside the fixtures. The parent's own policy says how much one person may do.
+func (f *fixtures) fourEyes(before *parent, config []byte) *fixturestore.FourEyes {
+	switch {
+	case !f.known:
+		return nil
+	case before == nil:
+		return &fixturestore.FourEyes{}
 	}
-	eyes := &fixturestore.FourEyes{FreeRemovals: uint64(before.Policy.FreeRemovals)}
-	if !bytes.Equal(parent.Config, config) {
+	eyes := &fixturestore.FourEyes{FreeRemovals: uint64(before.set.Policy.FreeRemovals)}
+	if !bytes.Equal(before.Config, config) {
 		eyes.Also = []string{"what stands beside the fixtures (policy, allowlist, vocabulary or configuration) changes"}
 	}
-	return eyes, nil
+	return eyes
 }
 
 // receive takes the entries up to the seal. A stream that ends before it publishes nothing.

@@ -103,7 +103,7 @@ type Limits struct {
 	MessageBytes int `yaml:"message_bytes"`
 	// Streams bounds the calls under way on one connection. Default 100.
 	Streams uint32 `yaml:"streams"`
-	// RequestsPerSecond bounds the calls that begin, over all connections. Default 1,000.
+	// RequestsPerSecond bounds the calls that begin, of each caller over all of its connections. Default 1,000.
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
 	// Replays bounds the replays under way. Default 8.
 	Replays int `yaml:"replays"`

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	fixturev1 "github.com/retrial-dev/retrial/gen/retrial/fixture/v1"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
 )
@@ -14,39 +13,28 @@ type freezes map[string]gate.Freeze
 
 // frozen gives the freezes of a commit. One that its parent does not have rests on a fixture as the parent has it: a change freezes
 // nothing that it edits or adds (L8).
-func (f *fixtures) frozen(h *fixturev1.CommitHeader, set Set) (freezes, error) {
+func (f *fixtures) frozen(before *parent, set Set) (freezes, error) {
 	out := freezes{}
 	for _, z := range set.Freezes {
 		out[z.FixtureID] = z
 	}
-	if len(out) == 0 || h.GetParent() == 0 {
+	if len(out) == 0 || before == nil {
 		return out, nil
 	}
-	parent, err := f.store.Version(h.GetSet(), h.GetParent())
-	if fixture.CodeOf(err) == fixture.CodeNotFound {
-		return out, nil // the store says that it is not the newest
-	}
-	if err != nil {
-		return nil, err
-	}
-	before, err := setOf(parent)
-	if err != nil {
-		return nil, err
-	}
 	known := map[string]gate.Freeze{}
-	for _, z := range before.Freezes {
+	for _, z := range before.set.Freezes {
 		known[z.FixtureID] = z
 	}
 	for _, z := range set.Freezes {
 		if known[z.FixtureID] == z {
 			continue
 		}
-		item, err := f.store.Fixture(parent, z.FixtureID)
+		item, err := f.store.Fixture(before.Version, z.FixtureID)
 		if err != nil && fixture.CodeOf(err) != fixture.CodeNotFound {
 			return nil, err
 		}
 		if err != nil || z.Evidence.Fixture != "sha256:"+item.Fixture.Digest().String() {
-			return nil, refusedFreeze(z.FixtureID, fmt.Errorf("its evidence is not about the fixture of version %d: a change freezes nothing that it edits or adds", parent.Number))
+			return nil, refusedFreeze(z.FixtureID, fmt.Errorf("its evidence is not about the fixture of version %d: a change freezes nothing that it edits or adds", before.Number))
 		}
 	}
 	return out, nil

@@ -29,7 +29,7 @@ func (h *Host) ProgramDigest(known *Digests) (string, error) {
 		return "", fmt.Errorf("%s was not launched here: %w", h.where, errors.ErrUnsupported)
 	}
 	digest, err := h.process.digest(known)
-	if err != nil && h.process.exitedWithin(exitTimeout) { // a process that ends shows no program before it can be waited for
+	if errors.Is(err, errNoProgram) && h.process.exitedWithin(exitTimeout) { // a process that ends shows none before it can be waited for
 		err = fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	if err != nil {
@@ -37,6 +37,9 @@ func (h *Host) ProgramDigest(known *Digests) (string, error) {
 	}
 	return digest, nil
 }
+
+// errNoProgram says that the process showed no program, and not that something is wrong with the one it showed.
+var errNoProgram = errors.New("the process shows no program")
 
 // over says that the process has ended, whether or not its output has been read.
 func (p *process) over() bool {
@@ -51,11 +54,11 @@ func (p *process) over() bool {
 func (p *process) digest(known *Digests) (string, error) {
 	f, err := openProgram(p.cmd.Process.Pid)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", errNoProgram, err)
 	}
 	defer f.Close() // it was for reading alone
 	if p.over() {   // its number can be another one's by now
-		return "", errors.New("the process is gone")
+		return "", fmt.Errorf("%w: it is gone", errNoProgram)
 	}
 	before, err := identify(f)
 	if err != nil {

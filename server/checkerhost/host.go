@@ -303,7 +303,12 @@ func (h *Host) Connect(ctx context.Context) (net.Conn, error) {
 
 // Ended says how the process of a launched checker has ended by itself, or does so soon, with its last words. It is empty where
 // it runs, and where Close has killed it.
-func (h *Host) Ended(soon time.Duration) string { return h.process.postMortem(soon) }
+func (h *Host) Ended(soon time.Duration) string {
+	if h.process == nil {
+		return ""
+	}
+	return h.process.postMortem(soon)
+}
 
 // Sandbox says what is kept from a launched checker, and what is not of what a stronger level would: in words, empty where there
 // is nothing to say. What was not launched here is in no sandbox of ours.

@@ -2,6 +2,8 @@ package checkerhost
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/subtle"
 	"errors"
 	"io"
 	"log"
@@ -21,7 +23,6 @@ const (
 	maxModelConnections  = 64
 	maxModelHeaderBytes  = 64 << 10
 	modelHeaderTimeout   = 10 * time.Second
-	modelAPIKey          = "retrial" // no secret: SDKs do not start without one
 	modelBaseURLVariable = "OPENAI_BASE_URL"
 	modelAPIKeyVariable  = "OPENAI_API_KEY"
 )
@@ -30,17 +31,20 @@ const (
 type model struct {
 	address  string
 	listener net.Listener // where there is one before the checker starts
+	handler  http.Handler
+	key      string // by which the endpoint knows its own checker
 	server   *http.Server
 	served   sync.WaitGroup
 }
 
 // newModel makes an endpoint that nobody reaches before serve. A checker without a network of its own gets a port of this machine's
-// loopback, which all of its programs can reach: what they would learn is what was recorded.
+// loopback, which all of its programs can reach: none but the one that was given the key is answered, or counts as having asked.
 func newModel(ctx context.Context, h http.Handler, level sandbox.Level) (*model, error) {
-	m := &model{server: &http.Server{
-		Handler: h, ReadHeaderTimeout: modelHeaderTimeout, MaxHeaderBytes: maxModelHeaderBytes,
+	m := &model{handler: h, key: rand.Text()}
+	m.server = &http.Server{
+		Handler: http.HandlerFunc(m.answer), ReadHeaderTimeout: modelHeaderTimeout, MaxHeaderBytes: maxModelHeaderBytes,
 		ErrorLog: log.New(io.Discard, "", 0), // what a checker does to its own endpoint is its own trouble
-	}}
+	}
 	m.address = net.JoinHostPort(sandbox.LoopbackHost, strconv.Itoa(sandbox.LoopbackPort))
 	if level > sandbox.Off {
 		return m, nil
@@ -55,7 +59,18 @@ func newModel(ctx context.Context, h http.Handler, level sandbox.Level) (*model,
 
 // environment tells a checker where its model is.
 func (m *model) environment() []string {
-	return []string{modelBaseURLVariable + "=http://" + m.address + "/v1", modelAPIKeyVariable + "=" + modelAPIKey}
+	return []string{modelBaseURLVariable + "=http://" + m.address + "/v1", modelAPIKeyVariable + "=" + m.key}
+}
+
+// answer has whoever knows the key answered.
+func (m *model) answer(w http.ResponseWriter, r *http.Request) {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+m.key)) != 1 {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":{"message":"this endpoint answers the checker that it was made for, by the key in OPENAI_API_KEY","type":"invalid_request_error","code":"invalid_api_key","param":null}}`) // whoever asked is gone
+		return
+	}
+	m.handler.ServeHTTP(w, r)
 }
 
 // serve answers until close. within is what listens in the checker's own network; nil where it has none.
@@ -89,5 +104,5 @@ func (h *Host) Model() http.Handler {
 	if h.process == nil || h.process.model == nil {
 		return nil
 	}
-	return h.process.model.server.Handler
+	return h.process.model.handler
 }

@@ -24,7 +24,8 @@ import (
 
 // dialsChecker asks its model endpoint before it says who it is, tries to reach what it should not, and says what came of it.
 func dialsChecker(socket, port string) int {
-	report := []string{asksModel(os.Getenv("OPENAI_BASE_URL") + "/models")}
+	url := os.Getenv("OPENAI_BASE_URL") + "/models"
+	report := []string{asksModel(url, os.Getenv("OPENAI_API_KEY")), asksModel(url, "another")}
 	for _, try := range []struct{ network, address string }{{"unix", socket}, {"tcp", "127.0.0.1:" + port}, {"tcp", "127.0.0.2:8080"}, {"tcp", "[::1]:8080"}, {"udp", "127.0.0.1:8080"}} {
 		conn, err := net.Dial(try.network, try.address)
 		said := "open"
@@ -49,12 +50,20 @@ func (r reports) Describe() retrial.Description {
 	return retrial.Description{Name: "dials", Version: r.text}
 }
 
-func asksModel(url string) string {
-	res, err := http.Get(url)
+func asksModel(url, key string) string {
+	req, err := http.NewRequest(http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err.Error()
 	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "refused"
+	}
 	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return res.Status
+	}
 	b, err := io.ReadAll(res.Body)
 	return fmt.Sprint(string(b), err)
 }
@@ -81,9 +90,9 @@ func TestModelEndpoint(t *testing.T) {
 	defer tcp.Close()
 	_, port, _ := net.SplitHostPort(tcp.Addr().String())
 	for level, want := range map[sandbox.Level]string{
-		sandbox.Off:     "/v1/models key <nil>, unix open, tcp open,",
-		sandbox.Network: "/v1/models key <nil>, unix open, tcp ECONNREFUSED, tcp ECONNREFUSED, tcp ECONNREFUSED,",
-		sandbox.Strict:  "/v1/models key <nil>, unix EACCES, tcp EACCES, tcp EACCES, tcp EACCES, udp EACCES",
+		sandbox.Off:     "/v1/models key <nil>, 401 Unauthorized, unix open, tcp open,",
+		sandbox.Network: "/v1/models key <nil>, 401 Unauthorized, unix open, tcp ECONNREFUSED, tcp ECONNREFUSED, tcp ECONNREFUSED,",
+		sandbox.Strict:  "/v1/models key <nil>, 401 Unauthorized, unix EACCES, tcp EACCES, tcp EACCES, tcp EACCES, udp EACCES",
 	} {
 		t.Run(level.String(), func(t *testing.T) {
 			checkGoroutines(t)

@@ -108,7 +108,8 @@ func without(dir string, depth int) []string {
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case isSet && slices.Contains(setFiles, e.Name()):
-		case isSet && e.Type()&os.ModeSymlink != 0 && !outside(dir, path): // a rule for a link is one for what it leads to
+		case e.Type()&os.ModeSymlink != 0: // a rule for a link is one for what it leads to
+			out = append(out, led(dir, path, depth)...)
 		case e.IsDir() && depth > 0:
 			below := without(path, depth-1)
 			whole = whole && len(below) == 1 && below[0] == path
@@ -123,16 +124,35 @@ func without(dir string, depth int) []string {
 	return out
 }
 
-// outside says that a link leads to nothing of the set in a directory.
-func outside(dir, link string) bool {
+// led gives what a link in a directory adds to it: nothing where that holds the directory, or is a file of a set.
+func led(dir, link string, depth int) []string {
 	to, err := filepath.EvalSymlinks(link)
-	if err != nil {
-		return false
+	if err != nil || to == dir || strings.HasPrefix(dir, strings.TrimSuffix(to, "/")+"/") || ofSet(to) {
+		return nil
 	}
-	return !slices.ContainsFunc(setFiles, func(name string) bool {
-		file := filepath.Join(dir, name)
-		return to == dir || to == file || strings.HasPrefix(to, file+string(filepath.Separator)) || strings.HasPrefix(dir, to+string(filepath.Separator))
-	})
+	info, err := os.Stat(to)
+	switch {
+	case err != nil:
+		return nil
+	case !info.IsDir():
+		return []string{link}
+	case depth == 0: // what is below it has not been looked at
+		return nil
+	}
+	if below := without(to, depth-1); len(below) != 1 || below[0] != to {
+		return below
+	}
+	return []string{link}
+}
+
+// ofSet says whether a path is a file or directory of a set, or lies in one.
+func ofSet(path string) bool {
+	for up := filepath.Dir(path); path != up; path, up = up, filepath.Dir(up) {
+		if _, err := os.Stat(filepath.Join(up, setFiles[0])); err == nil && slices.Contains(setFiles, filepath.Base(path)) {
+			return true
+		}
+	}
+	return false
 }
 
 // shared are directories that have more in them than a checker.

@@ -48,9 +48,6 @@ func (t *Table) Add(s *stub.Stub) error {
 	return nil
 }
 
-// Len counts what can be asked.
-func (t *Table) Len() int { return len(t.byKey) }
-
 // find gives the recordings that answer a request, or says why there is none. Each step leaves out what does not fit, and what
 // is left of the last one must have one value: where it has several, nobody knows which of them was meant.
 func (t *Table) find(asked stub.Request, model, fixtureID string) ([]Recording, *refusal) {
