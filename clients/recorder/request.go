@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/stub"
 )
 
 // request is what an OpenAI-compatible endpoint is asked.
@@ -22,17 +23,14 @@ const (
 	embeddingsPath = "embeddings"
 )
 
-// newRequest makes a request of a question. A prompt's file that is a JSON object with messages or input is the request's body: it
-// goes out as it is, the model and the schema added where it has none. Any other file is the text of one user's message.
+// newRequest makes a request of a question: the body that its prompt's file asks with, the model and the schema added where it has
+// none.
 func newRequest(q Question) (request, error) {
-	model := fixture.AppendString(nil, q.Model)
-	doc, err := fixture.Canonicalize(nil, q.Prompt)
-	if err != nil || doc[0] != '{' {
-		if err != nil && looksLikeRequest(q.Prompt) {
-			return request{}, fmt.Errorf("the prompt looks like a request, and is no JSON: %w", err)
-		}
-		return chat(fmt.Appendf(nil, `{"messages":[{"content":%s,"role":"user"}]}`, fixture.AppendString(nil, q.Prompt)), model, q.Schema)
+	p, err := stub.ReadPrompt(q.Prompt)
+	if err != nil {
+		return request{}, err
 	}
+	doc, model := p.Body, fixture.AppendString(nil, q.Model)
 	if named, ok := fixture.Lookup(doc, "model"); ok {
 		if !bytes.Equal(named, model) {
 			return request{}, fmt.Errorf("the prompt names the model %.80s, the recording %s: say one of them in both", named, model)
@@ -45,16 +43,13 @@ func newRequest(q Question) (request, error) {
 	if n, ok := fixture.Lookup(doc, "n"); ok && string(n) != "1" {
 		return request{}, errors.New("the prompt asks for several answers: use --repeat, which counts and logs them")
 	}
-	if _, ok := fixture.Lookup(doc, "messages"); ok {
+	if p.Kind == stub.Chat {
 		return chat(doc, model, q.Schema)
 	}
-	if _, ok := fixture.Lookup(doc, "input"); ok {
-		if format, ok := fixture.Lookup(doc, "encoding_format"); ok && string(format) != `"float"` {
-			return request{}, errors.New("the prompt asks for an encoding_format other than float: a value has numbers")
-		}
-		return request{path: embeddingsPath, body: with(doc, "model", model)}, nil
+	if format, ok := fixture.Lookup(doc, "encoding_format"); ok && string(format) != `"float"` {
+		return request{}, errors.New("the prompt asks for an encoding_format other than float: a value has numbers")
 	}
-	return chat(fmt.Appendf(nil, `{"messages":[{"content":%s,"role":"user"}]}`, fixture.AppendString(nil, q.Prompt)), model, q.Schema)
+	return request{path: embeddingsPath, body: with(doc, "model", model)}, nil
 }
 
 func chat(doc, model, schema []byte) (request, error) {
@@ -79,11 +74,4 @@ func with(doc []byte, name string, value []byte) []byte {
 		return doc
 	}
 	return append(fmt.Appendf(nil, `{%q:%s,`, name, value), doc[1:]...)
-}
-
-// looksLikeRequest says whether a text is meant as a JSON object, and has a mistake: sent as a text it would be answered all the
-// same, by something that nobody meant.
-func looksLikeRequest(src []byte) bool {
-	src = bytes.TrimSpace(src)
-	return bytes.HasPrefix(src, []byte("{")) && (bytes.Contains(src, []byte(`"messages"`)) || bytes.Contains(src, []byte(`"input"`)))
 }
