@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retrial-dev/retrial/clients/adopt"
+	"github.com/retrial-dev/retrial/stub"
 )
 
 // line gives what a test compares of a pair: all but its prompt, which stands for itself.
@@ -47,9 +48,6 @@ func TestRead(t *testing.T) {
 				`calls.1 .json 2026-01-01T00:00:00Z m-large {"label":"stale","score":0.10}`,
 				`calls.2 .json 2026-01-01T00:00:00Z m-large "not stale"`,
 				`calls.3 .json 2026-01-01T00:00:00Z m-large "stale"`,
-				`calls.9 .json 2026-01-01T00:00:00Z m-old " upon"`,
-				`calls.10 .json 2026-01-01T00:00:00Z m-large "fresh"`,
-				`calls.11 .json 2026-01-01T00:00:00Z m-large "fresh"`,
 				`calls.12 .json FILE e-1 [[0.1,-0.002],[1,0]]`,
 			},
 			skips: []string{
@@ -58,6 +56,9 @@ func TestRead(t *testing.T) {
 				"calls.yaml #6: the stream of the answer was cut",
 				"calls.yaml #7: there are several answers in it, and a stub has one",
 				"calls.yaml #8: the answer has no text: it calls tools, refuses, or is empty",
+				"calls.yaml #9: a call of completions without messages (/v1/completions): it cannot be asked again as a chat",
+				"calls.yaml #10: a call of the Responses API (/v1/responses): it cannot be asked again as a chat",
+				"calls.yaml #11: a call of the Responses API (/v1/responses): it cannot be asked again as a chat",
 				"calls.yaml #13: it was asked for JSON, and answered with no JSON: invalid character 's' looking for beginning of value",
 				"calls.yaml #14: the body of the request: no JSON: invalid character 'm' looking for beginning of value",
 			},
@@ -94,14 +95,14 @@ func TestRead(t *testing.T) {
 				"h.json: its prompt h.md is empty",
 				"lone.json: no prompt beside it, and no prompt with its answer in it",
 			},
-			prompts: []string{"Is it?", "Is it?", "[\n  {\n    \"content\": \"Hm?\",\n    \"role\": \"user\"\n  }\n]\n", "p", "Is it stale?\n"},
+			prompts: []string{"Is it?", "Is it?", "{\n  \"messages\": [\n    {\n      \"content\": \"Hm?\",\n      \"role\": \"user\"\n    }\n  ]\n}\n", "p", "Is it stale?\n"},
 		},
 		{
 			source:   "promptfoo",
-			pairs:    []string{`results.1 .md 2026-01-05T10:00:00Z openai:m-large "stale"`, `results.2 .md 2026-01-05T10:00:00Z openai:m-small {"label":"fresh"}`},
+			pairs:    []string{`results.1 .md 2026-01-05T10:00:00Z openai:m-large "stale"`, `results.2 .json 2026-01-05T10:00:00Z openai:m-small {"label":"fresh"}`},
 			skips:    []string{"results.json #3: the model gave no answer, but an error", "results.json #4: there is no prompt in it"},
 			warnings: []string{"results.json: 1 answers came out of a cache: they are older than the file says"},
-			prompts:  []string{"Is it stale?", `[{"role":"user","content":"Hm?"}]`},
+			prompts:  []string{"Is it stale?", "{\n  \"messages\": [\n    {\n      \"content\": \"Hm?\",\n      \"role\": \"user\"\n    }\n  ]\n}\n"},
 		},
 	} {
 		t.Run(tt.source, func(t *testing.T) {
@@ -163,14 +164,14 @@ func TestReadHostile(t *testing.T) {
 		alias := fmt.Sprintf("*a%d", i)
 		endless += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.Join([]string{alias, alias, alias, alias, alias, alias, alias, alias}, ","))
 	}
-	call := "- request: {method: POST, url: 'https://models.test/v1/completions', body: '{\"prompt\":\"p\"}'}\n  response: {body: '{\"choices\":[{\"text\":\"t\"}]}', status: %s}\n"
+	call := "- request: {method: POST, url: 'https://models.test/v1/chat/completions', body: '{\"messages\":[1]}'}\n  response: {body: '{\"choices\":[{\"message\":{\"content\":\"t\"}}]}', status: %s}\n"
 	for _, tt := range []struct {
 		name, src string
 		format    adopt.Format
 		want      string
 	}{
 		{"an endless status", endless + "interactions:\n" + fmt.Sprintf(call, "*a20"), adopt.Auto, "c.yaml #1: no answer: its status is 0"},
-		{"an endless body", endless + "interactions:\n" + strings.Replace(fmt.Sprintf(call, "200"), "'{\"prompt\":\"p\"}'", "*a20", 1), adopt.Auto, "c.yaml #1: the body of the request: it has no form that is known"},
+		{"an endless body", endless + "interactions:\n" + strings.Replace(fmt.Sprintf(call, "200"), "'{\"messages\":[1]}'", "*a20", 1), adopt.Auto, "c.yaml #1: the body of the request: it has no form that is known"},
 		{"an endless answer", endless + "prompt: p\nanswer: *a20\n", adopt.JSON, "c.yaml: YAML is read as a cassette alone"},
 		{"nested without end", strings.Repeat("[", 1_000_000), adopt.Auto, "c.yaml: no YAML: it is nested too deep"},
 		{"two documents", "a: 1\n---\nb: 1\n", adopt.Auto, "c.yaml: expected one YAML document"},
@@ -185,5 +186,54 @@ func TestReadHostile(t *testing.T) {
 				t.Errorf("got %v, %v; want %q", found, err, tt.want)
 			}
 		})
+	}
+}
+
+// What is adopted asks, by the rules of the key, what was asked; what no rule reads as that is skipped with its reason.
+func TestPromptsAskWhatWasAsked(t *testing.T) {
+	const hm = `[{"role":"user","content":"Hm?"}]`
+	for _, tt := range []struct{ name, source, asks, skip string }{
+		{"messages", `{"messages":` + hm + `,"answer":1}`, hm, ""},
+		{"messages as the prompt", `{"prompt":` + hm + `,"answer":1}`, hm, ""},
+		{"a request as the prompt", `{"prompt":{"messages":` + hm + `,"temperature":0},"answer":1}`, hm, ""},
+		{"a text that ends in a line feed", `{"prompt":"Hm?\n","answer":1}`, `[{"role":"user","content":"Hm?\n"}]`, ""},
+		{"no messages", `{"messages":[],"answer":1}`, "", "messages: [] asks nothing"},
+		{"an object that is no request", `{"prompt":{"question":"Hm?"},"answer":1}`, "", "its prompt is neither a text nor a request"},
+		{"an object with a prompt", `{"prompt":{"prompt":"Hm?"},"answer":1}`, "", "its prompt is neither a text nor a request"},
+		{"a number", `{"prompt":7,"answer":1}`, "", "its prompt is neither a text nor a request"},
+		{"a chat and embeddings", `{"prompt":{"messages":` + hm + `,"input":"a"},"answer":1}`, "", "both messages and input"},
+		{"the Responses API", `{"prompt":{"input":` + hm + `},"answer":1}`, "", "the Responses API"},
+		{"old completions", `{"prompt":{"model":"m","prompt":"Once"},"answer":1}`, "", "completions without messages"},
+		{"results with messages as a text", `{"results":{"results":[{"prompt":{"raw":"[{\"role\":\"user\",\"content\":\"Hm?\"}]"},"response":{"output":1}}]}}`, hm, ""},
+		{"results with a list that is no messages", `{"results":{"results":[{"prompt":{"raw":"[1]"},"response":{"output":1}}]}}`, `[{"role":"user","content":"[1]"}]`, ""},
+		{"results with messages in YAML", `{"results":{"results":[{"prompt":{"raw":"- role: user\n  content: Hm?"},"response":{"output":1}}]}}`, "", "its messages are YAML"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, map[string]string{"a.json": tt.source})
+			found, err := adopt.Read(dir, adopt.Auto)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.skip != "" {
+				if len(found.Pairs) != 0 || len(found.Skipped) != 1 || !strings.Contains(found.Skipped[0].Why, tt.skip) {
+					t.Errorf("got %+v, want %q", found, tt.skip)
+				}
+				return
+			}
+			if len(found.Pairs) != 1 {
+				t.Fatalf("got %+v", found)
+			}
+			got, err := stub.RequestKey([]byte(found.Pairs[0].Prompt))
+			want, _ := stub.ReadRequest(stub.Chat, []byte(`{"messages":`+tt.asks+`}`))
+			if err != nil || got.Key != want.Key {
+				t.Errorf("%q asks %s, want %s; %v", found.Pairs[0].Prompt, got.Excerpt, want.Excerpt, err)
+			}
+		})
+	}
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"a.json": "1", "a.md": `{"messages": [1],}`})
+	if found, err := adopt.Read(dir, adopt.Auto); err != nil || len(found.Skipped) != 1 || !strings.Contains(found.Skipped[0].Why, "looks like a request") {
+		t.Errorf("got %+v, %v", found, err)
 	}
 }

@@ -16,13 +16,17 @@ type call struct {
 	delta  func(event any) string
 }
 
-// calls are the calls of an OpenAI-compatible endpoint, by the last part of its path.
+// calls are the calls of an OpenAI-compatible endpoint that can be asked again, by the last part of their path.
 var calls = map[string]*call{
-	"chat":        {"messages", []string{"response_format", "type"}, chatAnswer, func(e any) string { return text(at(one(at(e, "choices")), "delta", "content")) }},
-	"completions": {"prompt", nil, completionAnswer, func(e any) string { return text(at(one(at(e, "choices")), "text")) }},
-	"responses":   {"input", []string{"text", "format", "type"}, responseAnswer, responseDelta},
-	"response":    {"input", []string{"text", "format", "type"}, responseAnswer, responseDelta},
-	"embeddings":  {"input", nil, embeddings, nil},
+	"chat":       {"messages", []string{"response_format", "type"}, chatAnswer, func(e any) string { return text(at(one(at(e, "choices")), "delta", "content")) }},
+	"embeddings": {"input", nil, embeddings, nil},
+}
+
+// others are calls that a prompt's file has no form for: recorded anew they would be another question.
+var others = map[string]string{
+	"completions": "a call of completions without messages",
+	"responses":   "a call of the Responses API",
+	"response":    "a call of the Responses API",
 }
 
 // modelCall reads a call from the bodies of request and response. created is when the endpoint says that it answered.
@@ -70,7 +74,7 @@ func (c *call) read(src []byte) (answer any, model string, created any, err erro
 	if answer, err = c.answer(res); err != nil {
 		return nil, "", nil, err
 	}
-	return answer, text(at(res, "model")), first(res, "created", "created_at"), nil
+	return answer, text(at(res, "model")), at(res, "created"), nil
 }
 
 // stream joins the events of a stream. One that does not say that it is complete was cut, and is no answer.
@@ -98,14 +102,11 @@ func (c *call) stream(src []byte) (answer any, model string, created any, err er
 			return nil, "", nil, errors.New("the stream ended with an error")
 		}
 		whole.WriteString(c.delta(event))
-		ended = ended || text(at(event, "type")) == "response.completed"
-		for _, e := range []any{event, at(event, "response")} {
-			if model == "" {
-				model = text(at(e, "model"))
-			}
-			if created == nil {
-				created = first(e, "created", "created_at")
-			}
+		if model == "" {
+			model = text(at(event, "model"))
+		}
+		if created == nil {
+			created = at(event, "created")
 		}
 	}
 	switch {
@@ -141,33 +142,7 @@ func ofChoice(res any, path ...string) (any, error) {
 	return nil, errContent
 }
 
-func chatAnswer(res any) (any, error)       { return ofChoice(res, "message", "content") }
-func completionAnswer(res any) (any, error) { return ofChoice(res, "text") }
-
-// responseAnswer joins the texts of a response's output.
-func responseAnswer(res any) (any, error) {
-	var whole strings.Builder
-	output, _ := at(res, "output").([]any)
-	for _, item := range output {
-		content, _ := at(item, "content").([]any)
-		for _, part := range content {
-			if text(at(part, "type")) == "output_text" {
-				whole.WriteString(text(at(part, "text")))
-			}
-		}
-	}
-	if whole.Len() == 0 {
-		return nil, errContent
-	}
-	return whole.String(), nil
-}
-
-func responseDelta(event any) string {
-	if text(at(event, "type")) == "response.output_text.delta" {
-		return text(at(event, "delta"))
-	}
-	return ""
-}
+func chatAnswer(res any) (any, error) { return ofChoice(res, "message", "content") }
 
 // embeddings gives the vectors in their order.
 func embeddings(res any) (any, error) {

@@ -272,7 +272,7 @@ func TestS12Refused(t *testing.T) {
 	})
 	p := plan(t, dir, source, options())
 	want := []string{
-		"f-1.json: prompt: [1].content looks like an e-mail address",
+		"f-1.json: prompt: messages[1].content looks like an e-mail address",
 		"f-2.json: response: pay[0].card looks like the number of a payment card",
 		"f-3.json: prompt: line 2 looks like the number of a bank account",
 	}

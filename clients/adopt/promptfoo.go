@@ -1,6 +1,10 @@
 package adopt
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // promptfoo reads the results of an evaluation. Whether its assertions held does not matter: the model answered so.
 func (r *reader) promptfoo(file string, doc any, made time.Time) {
@@ -29,9 +33,13 @@ func (r *reader) promptfoo(file string, doc any, made time.Time) {
 			r.skip(file, p.Position, "there is no prompt in it")
 			continue
 		}
+		if strings.HasPrefix(strings.TrimSpace(text(ask)), "- role:") {
+			r.skip(file, p.Position, "its messages are YAML: write them as JSON")
+			continue
+		}
 		var err error
-		if p.Prompt, p.Extension, err = asked(ask); err != nil {
-			r.skip(file, p.Position, "its prompt is no document: %v", err)
+		if p.Prompt, p.Extension, err = asked(messages(ask)); err != nil {
+			r.skip(file, p.Position, "%v", err)
 			continue
 		}
 		if at(one, "response", "cached") == true {
@@ -42,4 +50,14 @@ func (r *reader) promptfoo(file string, doc any, made time.Time) {
 	if cached > 0 {
 		r.warn("%s: %d answers came out of a cache: they are older than the file says", file, cached)
 	}
+}
+
+// messages gives the messages that promptfoo sends where the text of a prompt is a list of them, and else the prompt.
+func messages(ask any) any {
+	doc, err := decodeJSON([]byte(text(ask)))
+	list, ok := doc.([]any)
+	if err != nil || !ok || len(list) == 0 || slices.ContainsFunc(list, func(m any) bool { return text(at(m, "role")) == "" }) {
+		return ask
+	}
+	return list
 }

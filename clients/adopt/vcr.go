@@ -62,6 +62,9 @@ func interaction(one any) (p Pair, value any, err error) {
 	if kind == "completions" && path.Base(path.Dir(u.Path)) == "chat" {
 		kind = "chat"
 	}
+	if why := others[kind]; why != "" && method == "POST" {
+		return p, nil, fmt.Errorf("%s (%.80s): it cannot be asked again as a chat", why, u.Path)
+	}
 	if calls[kind] == nil || method != "POST" {
 		return p, nil, fmt.Errorf("no model call: %.10s %.80s", method, u.Path)
 	}

@@ -34,8 +34,8 @@ changed, and no recording that is there is replaced: adopting again adds what is
 Formats, of which auto takes for each file the one that fits:
   json       NAME.json with its prompt in NAME.md, .txt or .prompt beside it; or objects with "prompt" or "messages",
              and "response", "output" or "answer"
-  vcr        cassettes of go-vcr, VCR (Ruby) and VCR.py: POST to …/chat/completions, /completions, /responses and
-             /embeddings
+  vcr        cassettes of go-vcr, VCR (Ruby) and VCR.py: POST to …/chat/completions and /embeddings; calls of the
+             Responses API and of completions without messages cannot be recorded anew, and are named
   promptfoo  the JSON output of an evaluation
 
 An age counts from the instant that the source has: recorded_at, the response's Date header or its "created", promptfoo's
