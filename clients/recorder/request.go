@@ -14,8 +14,7 @@ import (
 type request struct {
 	path string
 	body []byte
-	// document says that the content of the answer is to be JSON, and not text.
-	document bool
+	form Form
 }
 
 const (
@@ -44,24 +43,22 @@ func newRequest(q Question) (request, error) {
 		return request{}, errors.New("the prompt asks for several answers: use --repeat, which counts and logs them")
 	}
 	if p.Kind == stub.Chat {
-		return chat(doc, model, q.Schema)
+		return chat(p, model, q.Schema)
 	}
 	if format, ok := fixture.Lookup(doc, "encoding_format"); ok && string(format) != `"float"` {
 		return request{}, errors.New("the prompt asks for an encoding_format other than float: a value has numbers")
 	}
-	return request{path: embeddingsPath, body: with(doc, "model", model)}, nil
+	return request{path: embeddingsPath, body: with(doc, "model", model), form: FormOf(p)}, nil
 }
 
-func chat(doc, model, schema []byte) (request, error) {
-	r := request{path: chatPath, body: with(doc, "model", model)}
-	format, own := fixture.Lookup(doc, "response_format")
-	if !own && schema != nil {
+func chat(p stub.Prompt, model, schema []byte) (request, error) {
+	r := request{path: chatPath, body: with(p.Body, "model", model), form: FormOf(p)}
+	if _, own := fixture.Lookup(p.Body, "response_format"); !own && schema != nil {
 		// Whatever the endpoint makes of it, the answer is held against the schema here.
-		format = fmt.Appendf(nil, `{"json_schema":{"name":"answer","schema":%s,"strict":true},"type":"json_schema"}`, schema)
+		format := fmt.Appendf(nil, `{"json_schema":{"name":"answer","schema":%s,"strict":true},"type":"json_schema"}`, schema)
 		r.body = with(r.body, "response_format", format)
+		r.form.Document = true
 	}
-	kind, _ := fixture.Lookup(format, "type")
-	r.document = string(kind) == `"json_schema"` || string(kind) == `"json_object"`
 	if !json.Valid(r.body) { // the schema is not canonical
 		return request{}, errors.New("the schema is no JSON")
 	}
