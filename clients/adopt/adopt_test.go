@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -54,12 +55,12 @@ func TestRead(t *testing.T) {
 				"calls.yaml #4: no model call: GET /v1/models",
 				"calls.yaml #5: no answer: its status is 429",
 				"calls.yaml #6: the stream of the answer was cut",
-				"calls.yaml #7: there are several answers in it, and a stub has one",
-				"calls.yaml #8: the answer has no text: it calls tools, refuses, or is empty",
+				"calls.yaml #7: the response has 2 answers, want 1",
+				"calls.yaml #8: the answer has no content, such as one that calls a tool: there is nothing to record",
 				"calls.yaml #9: a call of completions without messages (/v1/completions): it cannot be asked again as a chat",
 				"calls.yaml #10: a call of the Responses API (/v1/responses): it cannot be asked again as a chat",
 				"calls.yaml #11: a call of the Responses API (/v1/responses): it cannot be asked again as a chat",
-				"calls.yaml #13: it was asked for JSON, and answered with no JSON: invalid character 's' looking for beginning of value",
+				"calls.yaml #13: the answer was to be JSON, and is none",
 				"calls.yaml #14: the body of the request: no JSON: invalid character 'm' looking for beginning of value",
 			},
 		},
@@ -235,5 +236,72 @@ func TestPromptsAskWhatWasAsked(t *testing.T) {
 	write(t, dir, map[string]string{"a.json": "1", "a.md": `{"messages": [1],}`})
 	if found, err := adopt.Read(dir, adopt.Auto); err != nil || len(found.Skipped) != 1 || !strings.Contains(found.Skipped[0].Why, "looks like a request") {
 		t.Errorf("got %+v, %v", found, err)
+	}
+}
+
+// What the recorder would not record is not adopted either: answers that were cut, refused, filtered, or are no numbers.
+func TestAnswersAreReadAsTheRecorderDoes(t *testing.T) {
+	chunk := func(rest string) string { return "data: {\"model\":\"m\",\"choices\":[" + rest + "]}\n\n" }
+	const done = "data: [DONE]\n\n"
+	word := chunk(`{"index":0,"delta":{"content":"ye"}}`)
+	for _, tt := range []struct{ name, path, asks, answer, want string }{
+		{"an answer", "chat/completions", `{"messages":[1]}`, `{"choices":[{"finish_reason":"stop","message":{"content":"yes"}}]}`, `"yes"`},
+		{"cut", "chat/completions", `{"messages":[1]}`, `{"choices":[{"finish_reason":"length","message":{"content":"ye"}}]}`, "cut at the model's limit"},
+		{"filtered", "chat/completions", `{"messages":[1]}`, `{"choices":[{"finish_reason":"content_filter","message":{"content":"ye"}}]}`, "a filter"},
+		{"refused", "chat/completions", `{"messages":[1]}`, `{"choices":[{"finish_reason":"stop","message":{"content":"","refusal":"no"}}]}`, "refused to answer"},
+		{"an error with status 200", "chat/completions", `{"messages":[1]}`, `{"error":{"message":"no"}}`, "0 answers"},
+		{"a stream", "chat/completions", `{"messages":[1],"stream":true}`, word + chunk(`{"index":0,"delta":{},"finish_reason":"stop"}`) + done, `"ye"`},
+		{"a stream with usage behind it", "chat/completions", `{"messages":[1],"stream":true}`, word + chunk(`{"index":0,"delta":{},"finish_reason":"stop"}`) + chunk("") + done, `"ye"`},
+		{"a stream of JSON", "chat/completions", `{"messages":[1],"stream":true,"response_format":{"type":"json_object"}}`, chunk(`{"delta":{"content":"{\"a\":1.10}"},"finish_reason":"stop"}`) + done, `{"a":1.10}`},
+		{"a stream that was cut", "chat/completions", `{"messages":[1],"stream":true}`, word + chunk(`{"index":0,"delta":{},"finish_reason":"length"}`) + done, "cut at the model's limit"},
+		{"a stream that was cut, with usage behind it", "chat/completions", `{"messages":[1],"stream":true}`, word + chunk(`{"index":0,"delta":{},"finish_reason":"length"}`) + chunk("") + done, "cut at the model's limit"},
+		{"a stream that was filtered", "chat/completions", `{"messages":[1],"stream":true}`, word + chunk(`{"index":0,"delta":{},"finish_reason":"content_filter"}`) + done, "a filter"},
+		{"a stream that refuses", "chat/completions", `{"messages":[1],"stream":true}`, chunk(`{"index":0,"delta":{"refusal":"no"}}`) + done, "refused to answer"},
+		{"a stream of nothing", "chat/completions", `{"messages":[1],"stream":true}`, chunk(`{"index":0,"delta":{"role":"assistant"}}`) + done, "no content"},
+		{"an embedding", "embeddings", `{"input":"a"}`, `{"data":[{"index":0,"embedding":[1]}]}`, `[1]`},
+		{"embeddings out of order", "embeddings", `{"input":["a","b"]}`, `{"data":[{"index":1,"embedding":[2]},{"index":0,"embedding":[1]}]}`, `[[1],[2]]`},
+		{"too few embeddings", "embeddings", `{"input":["a","b"]}`, `{"data":[{"index":0,"embedding":[1]}]}`, "1 embeddings for 2 inputs"},
+		{"base64", "embeddings", `{"input":"a","encoding_format":"base64"}`, `{"data":[{"index":0,"embedding":"AACAPw=="}]}`, "no array of numbers"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			src, err := json.Marshal(map[string]any{"interactions": []any{map[string]any{
+				"request":  map[string]any{"method": "POST", "url": "https://models.test/v1/" + tt.path, "body": tt.asks},
+				"response": map[string]any{"code": 200, "body": tt.answer},
+			}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, map[string]string{"c.json": string(src)})
+			holds(t, dir, tt.want)
+		})
+	}
+	for name, tt := range map[string][2]string{
+		"results that were cut":      {`{"results":{"results":[{"prompt":{"raw":"p"},"response":{"output":"ye","finishReason":"length"}}]}}`, "cut at the model's limit"},
+		"results that were filtered": {`{"results":{"results":[{"prompt":{"raw":"p"},"response":{"output":"ye","finishReason":"content_filter"}}]}}`, "a filter"},
+		"results that refuse":        {`{"results":{"results":[{"prompt":{"raw":"p"},"response":{"output":"no","isRefusal":true}}]}}`, "refused to answer"},
+		"results that are whole":     {`{"results":{"results":[{"prompt":{"raw":"p"},"response":{"output":"yes","finishReason":"stop"}}]}}`, `"yes"`},
+		"an object that was cut":     {`{"prompt":"p","answer":"ye","finish_reason":"length"}`, "cut at the model's limit"},
+		"an object that refuses":     {`{"prompt":"p","answer":"no","refusal":"no"}`, "refused to answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, map[string]string{"a.json": tt[0]})
+			holds(t, dir, tt[1])
+		})
+	}
+}
+
+// holds says whether a source has one pair with this value, or was skipped for this reason.
+func holds(t *testing.T, dir, want string) {
+	t.Helper()
+	found, err := adopt.Read(dir, adopt.Auto)
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case len(found.Pairs) == 1 && len(found.Skipped) == 0 && string(found.Pairs[0].Value) == want:
+	case len(found.Pairs) == 0 && len(found.Skipped) == 1 && strings.Contains(found.Skipped[0].Why, want):
+	default:
+		t.Errorf("got %+v, want %s", found, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/retrial-dev/retrial/clients/cli/setdir"
+	"github.com/retrial-dev/retrial/clients/recorder"
 	"github.com/retrial-dev/retrial/stub"
 )
 
@@ -42,6 +43,10 @@ func (r *reader) object(file string, position int, doc any, made time.Time) {
 	ask, value := first(doc, "prompt", "messages"), first(doc, "response", "output", "answer")
 	if ask == nil || value == nil {
 		r.skip(file, position, "no prompt beside it, and no prompt with its answer in it")
+		return
+	}
+	if err := recorder.Unfit(text(first(doc, "finish_reason", "finishReason")), text(at(doc, "refusal")) != ""); err != nil {
+		r.skip(file, position, "%v", err)
 		return
 	}
 	p := Pair{File: file, Position: position, Extension: ".md", Model: text(at(doc, "model")), Vars: vars(doc)}

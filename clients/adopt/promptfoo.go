@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/retrial-dev/retrial/clients/recorder"
 )
 
 // promptfoo reads the results of an evaluation. Whether its assertions held does not matter: the model answered so.
@@ -26,6 +28,10 @@ func (r *reader) promptfoo(file string, doc any, made time.Time) {
 		value := at(one, "response", "output")
 		if reason := text(at(one, "error")); value == nil && reason != "" {
 			r.skip(file, p.Position, "the model gave no answer, but an error")
+			continue
+		}
+		if err := recorder.Unfit(text(at(one, "response", "finishReason")), at(one, "response", "isRefusal") == true); err != nil {
+			r.skip(file, p.Position, "%v", err)
 			continue
 		}
 		ask := at(one, "prompt", "raw")

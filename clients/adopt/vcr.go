@@ -65,7 +65,7 @@ func interaction(one any) (p Pair, value any, err error) {
 	if why := others[kind]; why != "" && method == "POST" {
 		return p, nil, fmt.Errorf("%s (%.80s): it cannot be asked again as a chat", why, u.Path)
 	}
-	if calls[kind] == nil || method != "POST" {
+	if calls[kind] == "" || method != "POST" {
 		return p, nil, fmt.Errorf("no model call: %.10s %.80s", method, u.Path)
 	}
 	if code := status(res); code < 200 || code > 299 {

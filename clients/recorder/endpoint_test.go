@@ -143,6 +143,8 @@ func TestS6Attempts(t *testing.T) {
 		{"no content", []turn{func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"choices":[{"message":{"tool_calls":[{}]}}]}`)
 		}}, "no content", "error", nil},
+		{"an answer that calls a tool, with a word before it", []turn{finishes("Let me look.", "tool_calls")}, "calls a tool", "error", nil},
+		{"an answer with nothing in it", []turn{says("")}, "no content", "error", nil},
 		{"a refusal", []turn{func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"choices":[{"message":{"content":"","refusal":"no"}}]}`)
 		}}, "refused to answer", "error", nil},

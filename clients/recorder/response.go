@@ -70,20 +70,32 @@ func ReadResponse(f Form, body []byte) (Answer, error) {
 	return out, err
 }
 
+// Unfit says why what a model said is no answer, by how it ended.
+func Unfit(finishReason string, refused bool) error {
+	switch {
+	case refused:
+		return errors.New("the model refused to answer")
+	case finishReason == "length":
+		return errors.New("the answer was cut at the model's limit of tokens: raise it in the prompt")
+	case finishReason == "content_filter":
+		return errors.New("a filter of the endpoint took away the answer, or a part of it")
+	case finishReason == "tool_calls" || finishReason == "function_call":
+		return errors.New("the answer calls a tool: there is nothing to record")
+	}
+	return nil
+}
+
 // content gives what the model said, as JSON.
 func (in *response) content(document bool) ([]byte, error) {
 	if len(in.Choices) != 1 {
 		return nil, fmt.Errorf("the response has %d answers, want 1", len(in.Choices))
 	}
 	c := in.Choices[0]
+	if err := Unfit(c.FinishReason, c.Message.Refusal != ""); err != nil {
+		return nil, err
+	}
 	switch {
-	case c.Message.Refusal != "":
-		return nil, errors.New("the model refused to answer")
-	case c.FinishReason == "length":
-		return nil, errors.New("the answer was cut at the model's limit of tokens: raise it in the prompt")
-	case c.FinishReason == "content_filter":
-		return nil, errors.New("a filter of the endpoint took away the answer, or a part of it")
-	case c.Message.Content == nil:
+	case c.Message.Content == nil || *c.Message.Content == "":
 		return nil, errors.New("the answer has no content, such as one that calls a tool: there is nothing to record")
 	case !document:
 		return fixture.AppendString(nil, *c.Message.Content), nil
