@@ -303,6 +303,29 @@ func TestS12RulesOfTheSet(t *testing.T) {
 	}
 }
 
+// S12: a value is looked at as verify does, behind a line feed as well.
+func TestS12RefusesWhatVerifyFinds(t *testing.T) {
+	dir, source := newSet(t), t.TempDir()
+	write(t, source, map[string]string{"f-1.json": `{"prompt":"?","answer":"paid with\n4111 1111 1111 1111","model":"m"}`})
+	p := plan(t, dir, source, options())
+	if diff := cmp.Diff([]string{"f-1.json: response: the value looks like the number of a payment card"}, skips(p.Refused)); diff != "" || len(p.Adopted) != 0 {
+		t.Errorf("adopted %v: %s", ids(p), diff)
+	}
+}
+
+// What a rule of the set has scrubbed is the same as its source when it is adopted again.
+func TestScrubbedIsThereAlready(t *testing.T) {
+	dir, source := newSet(t), t.TempDir()
+	write(t, dir, map[string]string{"retrial.yaml": "set: s\nschema: 1\nverdicts: [a, b]\npermissive: a\nscrub:\n  - {pattern: '4111 1111 1111 1111', replace: CARD}\n"})
+	write(t, source, map[string]string{"f-1.json": `{"prompt":"?","answer":"4111 1111 1111 1111","model":"m"}`})
+	if err := plan(t, dir, source, options()).Write(); err != nil {
+		t.Fatal(err)
+	}
+	if p := plan(t, dir, source, options()); len(p.Already) != 1 || len(p.Kept) != 0 {
+		t.Errorf("already %v, kept %v", p.Already, p.Kept)
+	}
+}
+
 // Whose a recording is: by the map before all, by a variable beside the answer, by groups of the file's name.
 func TestTargets(t *testing.T) {
 	o := options()
