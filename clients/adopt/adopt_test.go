@@ -305,3 +305,60 @@ func holds(t *testing.T, dir, want string) {
 		t.Errorf("got %+v, want %s", found, want)
 	}
 }
+
+// An instant that is there and cannot be read is a reason to skip, and never that of the file. Milliseconds are read where they can be
+// nothing else.
+func TestInstants(t *testing.T) {
+	cassette := func(recorded, date, created string) string {
+		return `{"interactions":[{"recorded_at":` + recorded + `,"request":{"method":"POST","url":"https://models.test/v1/chat/completions","body":"{\"messages\":[1]}"},` +
+			`"response":{"code":200,"headers":{"Date":[` + date + `]},"body":"{\"created\":` + created + `,\"choices\":[{\"message\":{\"content\":\"a\"}}]}"}}]}`
+	}
+	plain := func(at string) string { return `{"prompt":"p","answer":1,"timestamp":` + at + `}` }
+	results := func(at, evaluated string) string {
+		return `{"metadata":{"evaluationCreatedAt":` + evaluated + `},"results":{"timestamp":` + at + `,"results":[{"prompt":{"raw":"p"},"response":{"output":1}}]}}`
+	}
+	const unread, day = "UNREAD", "2026-01-01T00:00:00Z"
+	for _, tt := range []struct{ name, source, want string }{
+		{"seconds", plain(`1767225600`), day},
+		{"milliseconds", plain(`1767225600123`), "2026-01-01T00:00:00.123Z"},
+		{"neither", plain(`200000000000`), unread},
+		{"microseconds", plain(`1767225600123456`), unread},
+		{"nothing", plain(`null`), "FILE"},
+		{"an empty text", plain(`""`), "FILE"},
+		{"zero", plain(`0`), unread},
+		{"no zone", plain(`"2025-02-14 09:12:00"`), unread},
+		{"a zone", plain(`"2025-02-14 09:12:00Z"`), "2025-02-14T09:12:00Z"},
+		{"an object", plain(`{}`), unread},
+		{"a cassette's", cassette(`"2026-01-01T00:00:00Z"`, `"Fri, 02 Jan 2026 00:00:00 GMT"`, "1"), day},
+		{"a cassette's that cannot be read", cassette(`"2025-02-14 09:12:00"`, `"Fri, 02 Jan 2026 00:00:00 GMT"`, "1"), unread},
+		{"a header's", cassette(`null`, `"Thu, 01 Jan 2026 00:00:00 GMT"`, "1"), day},
+		{"a header's that cannot be read", cassette(`null`, `"yesterday"`, "1767225600"), unread},
+		{"the endpoint's in milliseconds", cassette(`null`, ``, "1767225600000"), day},
+		{"none at all", cassette(`null`, ``, "null"), "FILE"},
+		{"promptfoo's", results(`"2026-01-01T00:00:00.000Z"`, `"2026-01-02T00:00:00Z"`), day},
+		{"promptfoo's that cannot be read", results(`"Jan 1st"`, `"2026-01-02T00:00:00Z"`), unread},
+		{"that of the evaluation", results(`null`, `"2026-01-01T00:00:00Z"`), day},
+		{"that of the evaluation, which cannot be read", results(`null`, `"Jan 1st"`), unread},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, map[string]string{"a.json": tt.source})
+			found, err := adopt.Read(dir, adopt.Auto)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := unread
+			if len(found.Pairs) == 1 {
+				got = found.Pairs[0].RecordedAt.Format(time.RFC3339Nano)
+				if found.Pairs[0].FileTime {
+					got = "FILE"
+				}
+			} else if len(found.Skipped) != 1 || !strings.Contains(found.Skipped[0].Why, "its instant cannot be read") {
+				t.Errorf("got %+v", found)
+			}
+			if got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}

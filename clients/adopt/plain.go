@@ -50,8 +50,11 @@ func (r *reader) object(file string, position int, doc any, made time.Time) {
 		return
 	}
 	p := Pair{File: file, Position: position, Extension: ".md", Model: text(at(doc, "model")), Vars: vars(doc)}
-	p.RecordedAt, _ = instant(first(doc, "recorded_at", "timestamp", "created_at", "created"))
 	var err error
+	if p.RecordedAt, err = dated(at(doc, "recorded_at"), at(doc, "timestamp"), at(doc, "created_at"), at(doc, "created")); err != nil {
+		r.skip(file, position, "%v", err)
+		return
+	}
 	if p.Prompt, p.Extension, err = asked(ask); err != nil {
 		r.skip(file, position, "%v", err)
 		return

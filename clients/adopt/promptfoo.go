@@ -15,13 +15,10 @@ func (r *reader) promptfoo(file string, doc any, made time.Time) {
 		r.skip(file, 0, "no results of promptfoo: there is no list at results.results")
 		return
 	}
-	whole, known := instant(at(doc, "results", "timestamp"))
-	if !known {
-		whole, _ = instant(first(at(doc, "metadata"), "evaluationCreatedAt", "exportedAt"))
-	}
+	evaluated, undated := dated(at(doc, "results", "timestamp"), at(doc, "metadata", "evaluationCreatedAt"), at(doc, "metadata", "exportedAt"))
 	cached := 0
 	for i, one := range list {
-		p := Pair{File: file, Position: i + 1, Vars: vars(at(one, "vars")), RecordedAt: whole}
+		p := Pair{File: file, Position: i + 1, Vars: vars(at(one, "vars")), RecordedAt: evaluated}
 		if p.Model = text(at(one, "provider")); p.Model == "" {
 			p.Model = text(at(one, "provider", "id"))
 		}
@@ -32,6 +29,10 @@ func (r *reader) promptfoo(file string, doc any, made time.Time) {
 		}
 		if err := recorder.Unfit(text(at(one, "response", "finishReason")), at(one, "response", "isRefusal") == true); err != nil {
 			r.skip(file, p.Position, "%v", err)
+			continue
+		}
+		if undated != nil {
+			r.skip(file, p.Position, "%v", undated)
 			continue
 		}
 		ask := at(one, "prompt", "raw")
