@@ -36,31 +36,78 @@ var delivery = []string{
 	"prompt_cache_key", "prompt_cache_retention",
 }
 
-// RequestKey reads the prompt of a recording as its file has it.
+// Prompt is what the file of a prompt asks.
+type Prompt struct {
+	Request
+	// Body is what a model is sent: the file's object in canonical form, or that of a chat with one message of the user.
+	Body []byte
+}
+
+// ReadPrompt reads the prompt of a recording as its file has it. It is the one reader of such files: what is recorded, imported and
+// answered goes through it.
 //
 // A JSON object with the member messages or input is a request to a model, whole: a request that has other settings is not the
 // one that was recorded. Anything else is the text of one message of the user, with whatever settings. One line feed at its end is the
-// file's and no part of the text: a text that ends in one has a file that ends in two.
+// file's and no part of the text: a text that ends in one has a file that ends in two. What is meant as a request and is none of these
+// two is an error, and no text.
 //
 // A number is its literal (1 is not 1.0), and the order of keys is nothing. The content of a message is the same as a string
 // and as an array of one part, {"type": "text", "text": …}; an input is the same as a string and as an array of one string.
-func RequestKey(prompt []byte) (Request, error) {
-	if doc, err := fixture.Canonicalize(nil, prompt); err == nil && doc[0] == '{' {
-		_, chat := fixture.Lookup(doc, "messages")
-		_, embeddings := fixture.Lookup(doc, "input")
-		switch {
-		case chat && embeddings:
-			return Request{}, errors.New("the prompt has both messages and input: it is a chat or embeddings, and not both")
-		case chat:
-			return readRequest(Chat, doc)
-		case embeddings:
-			return readRequest(Embeddings, doc)
+func ReadPrompt(src []byte) (Prompt, error) {
+	doc, err := fixture.Canonicalize(nil, src)
+	if err == nil && doc[0] == '{' {
+		kind, err := kindOf(doc)
+		if err != nil {
+			return Prompt{}, err
+		}
+		if kind != "" {
+			r, err := readRequest(kind, doc)
+			return Prompt{Request: r, Body: doc}, err
 		}
 	}
-	text := bytes.TrimSuffix(prompt, []byte("\n"))
-	messages := append([]byte(`[{"content":`), fixture.AppendString(nil, text)...)
+	if err != nil && looksLikeRequest(src) {
+		return Prompt{}, fmt.Errorf("the prompt looks like a request, and is no JSON: %w", err)
+	}
+	messages := append([]byte(`[{"content":`), fixture.AppendString(nil, bytes.TrimSuffix(src, []byte("\n")))...)
 	messages = append(messages, `,"role":"user"}]`...)
-	return request(Chat, messages, nil), nil
+	return Prompt{Request: request(Chat, messages, nil), Body: fmt.Appendf(nil, `{"messages":%s}`, messages)}, nil
+}
+
+// RequestKey gives the request of a prompt's file alone.
+func RequestKey(prompt []byte) (Request, error) {
+	p, err := ReadPrompt(prompt)
+	return p.Request, err
+}
+
+// kindOf gives the kind of the request that an object is; nothing for one that is no request.
+func kindOf(doc []byte) (string, error) {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { _, ok := fixture.Lookup(doc, name); return ok })
+	}
+	input, _ := fixture.Lookup(doc, "input")
+	switch {
+	case has("messages") && has("input"):
+		return "", errors.New("the prompt has both messages and input: it is a chat or embeddings, and not both")
+	case has("messages"):
+		return Chat, nil
+	case has("input") && (bytes.HasPrefix(input, []byte("[{")) || has(ofResponses...)):
+		return "", errors.New("the prompt is a call of the Responses API: write it as a chat, with messages")
+	case has("input"):
+		return Embeddings, nil
+	case has("model") && has("prompt"):
+		return "", errors.New("the prompt is a call of completions without messages: write it as a chat, with messages")
+	}
+	return "", nil
+}
+
+// ofResponses are members of a call of the Responses API, whose input is no text to embed.
+var ofResponses = []string{"instructions", "max_output_tokens", "previous_response_id", "reasoning", "temperature", "text", "tools"}
+
+// looksLikeRequest says whether a text is meant as a JSON object, and has a mistake: sent as a text it would be answered all the
+// same, by something that nobody meant.
+func looksLikeRequest(src []byte) bool {
+	src = bytes.TrimSpace(src)
+	return bytes.HasPrefix(src, []byte("{")) && (bytes.Contains(src, []byte(`"messages"`)) || bytes.Contains(src, []byte(`"input"`)))
 }
 
 // ReadRequest reads the body of a request to a model. The kind is that of where it was sent.

@@ -77,7 +77,11 @@ func TestSettings(t *testing.T) {
 }
 
 func TestRequestsThatAreNone(t *testing.T) {
-	for _, prompt := range []string{`{"messages":[],"x":1}`, `{"messages":"a"}`, `{"input":""}`, `{"input":[]}`, `{"input":{}}`, `{"input":"a","messages":[1]}`} {
+	for _, prompt := range []string{
+		`{"messages":[],"x":1}`, `{"messages":"a"}`, `{"input":""}`, `{"input":[]}`, `{"input":{}}`, `{"input":"a","messages":[1]}`,
+		"{\"messages\": [1],}\n", " {\"input\": ", // meant as a request, and no JSON
+		`{"model":"m","prompt":"Once"}`, `{"model":"m","input":"a","instructions":"b"}`, `{"input":[{"role":"user","content":"a"}]}`,
+	} {
 		if r, err := stub.RequestKey([]byte(prompt)); err == nil {
 			t.Errorf("%s is %+v", prompt, r)
 		}

@@ -2,48 +2,35 @@ package adopt
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/retrial-dev/retrial/clients/recorder"
+	"github.com/retrial-dev/retrial/stub"
 )
 
-// call says how one kind of call is read: which member of the request asks, where the request says that it wants JSON, and how the
-// answer is found in a response, and in the events of a stream.
-type call struct {
-	asks   string
-	format []string
-	answer func(res any) (any, error)
-	delta  func(event any) string
+// calls are the calls of an OpenAI-compatible endpoint that can be asked again, by the last part of their path, with the member of the
+// request that asks.
+var calls = map[string]string{"chat": "messages", "embeddings": "input"}
+
+// others are calls that a prompt's file has no form for: recorded anew they would be another question.
+var others = map[string]string{
+	"completions": "a call of completions without messages",
+	"responses":   "a call of the Responses API",
+	"response":    "a call of the Responses API",
 }
 
-// calls are the calls of an OpenAI-compatible endpoint, by the last part of its path.
-var calls = map[string]*call{
-	"chat":        {"messages", []string{"response_format", "type"}, chatAnswer, func(e any) string { return text(at(one(at(e, "choices")), "delta", "content")) }},
-	"completions": {"prompt", nil, completionAnswer, func(e any) string { return text(at(one(at(e, "choices")), "text")) }},
-	"responses":   {"input", []string{"text", "format", "type"}, responseAnswer, responseDelta},
-	"response":    {"input", []string{"text", "format", "type"}, responseAnswer, responseDelta},
-	"embeddings":  {"input", nil, embeddings, nil},
-}
-
-// modelCall reads a call from the bodies of request and response. created is when the endpoint says that it answered.
+// modelCall reads a call from the bodies of request and response, the answer as the recorder reads it. created is when the endpoint says
+// that it answered.
 func modelCall(kind string, req, res []byte) (p Pair, value, created any, err error) {
-	c := calls[kind]
 	ask, err := decodeJSON(req)
 	if err != nil {
 		return p, nil, nil, fmt.Errorf("the body of the request: %w", err)
 	}
-	if at(ask, c.asks) == nil {
-		return p, nil, nil, fmt.Errorf("the request has no %s", c.asks)
-	}
-	answer, model, created, err := c.read(res)
-	if err != nil {
-		return p, nil, nil, err
-	}
-	format := text(at(ask, c.format...))
-	if c.format != nil && strings.HasPrefix(format, "json") {
-		if answer, err = decodeJSON([]byte(text(answer))); err != nil {
-			return p, nil, nil, fmt.Errorf("it was asked for JSON, and answered with %w", err)
-		}
+	if at(ask, calls[kind]) == nil {
+		return p, nil, nil, fmt.Errorf("the request has no %s", calls[kind])
 	}
 	members, _ := ask.(map[string]any)
 	delete(members, "stream") // how the answer was carried is no part of what was asked
@@ -51,137 +38,102 @@ func modelCall(kind string, req, res []byte) (p Pair, value, created any, err er
 	if p.Prompt, p.Extension, err = asked(members); err != nil {
 		return p, nil, nil, fmt.Errorf("the body of the request: %w", err)
 	}
-	if p.Model = text(at(ask, "model")); p.Model == "" {
-		p.Model = model
-	}
-	return p, answer, created, nil
-}
-
-// read finds the answer in a response, or in the events of one that was streamed.
-func (c *call) read(src []byte) (answer any, model string, created any, err error) {
-	trimmed := bytes.TrimSpace(src)
-	if c.delta != nil && (bytes.HasPrefix(trimmed, []byte("data:")) || bytes.HasPrefix(trimmed, []byte("event:")) || bytes.HasPrefix(trimmed, []byte(":"))) {
-		return c.stream(trimmed)
-	}
-	res, err := decodeJSON(src)
+	prompt, err := stub.ReadPrompt([]byte(p.Prompt))
 	if err != nil {
-		return nil, "", nil, fmt.Errorf("the body of the response: %w", err)
+		return p, nil, nil, fmt.Errorf("the body of the request: %w", err)
 	}
-	if answer, err = c.answer(res); err != nil {
-		return nil, "", nil, err
+	if res, err = whole(res); err != nil {
+		return p, nil, nil, err
 	}
-	return answer, text(at(res, "model")), first(res, "created", "created_at"), nil
+	answer, err := recorder.ReadResponse(recorder.FormOf(prompt), res)
+	if err != nil {
+		return p, nil, nil, err
+	}
+	if p.Model = text(at(ask, "model")); p.Model == "" {
+		p.Model = answer.Model
+	}
+	var dated struct {
+		Created any `json:"created"`
+	}
+	d := json.NewDecoder(bytes.NewReader(res))
+	d.UseNumber()
+	if err := d.Decode(&dated); err != nil {
+		return p, nil, nil, fmt.Errorf("the body of the response: %w", err)
+	}
+	return p, json.RawMessage(answer.Value), dated.Created, nil
 }
 
-// stream joins the events of a stream. One that does not say that it is complete was cut, and is no answer.
-func (c *call) stream(src []byte) (answer any, model string, created any, err error) {
-	var whole strings.Builder
+// completion is the response that the events of a stream are parts of.
+type completion struct {
+	Model   string    `json:"model,omitempty"`
+	Created any       `json:"created,omitempty"`
+	Choices [1]choice `json:"choices"`
+
+	content, refusal strings.Builder // of Choices, so far
+}
+
+type choice struct {
+	FinishReason string `json:"finish_reason,omitempty"`
+	Message      struct {
+		Content string `json:"content"`
+		Refusal string `json:"refusal,omitempty"`
+	} `json:"message"`
+}
+
+// whole gives a response as it is, and one that was streamed as that which its events are parts of. A stream that does not say that it
+// is complete was cut, and is none.
+func whole(src []byte) ([]byte, error) {
+	trimmed := bytes.TrimSpace(src)
+	if !bytes.HasPrefix(trimmed, []byte("data:")) && !bytes.HasPrefix(trimmed, []byte("event:")) && !bytes.HasPrefix(trimmed, []byte(":")) {
+		return src, nil
+	}
+	var out completion
 	ended := false
-	for line := range strings.Lines(string(src)) {
+	for line := range strings.Lines(string(trimmed)) {
 		data, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "data:")
 		data = strings.TrimSpace(data)
-		if !ok || data == "" {
-			continue
-		}
-		if data == "[DONE]" {
+		switch {
+		case !ok || data == "":
+		case data == "[DONE]":
 			ended = true
-			continue
-		}
-		event, err := decodeJSON([]byte(data))
-		if err != nil {
-			return nil, "", nil, fmt.Errorf("an event of the response: %w", err)
-		}
-		if list, ok := at(event, "choices").([]any); ok && len(list) > 1 {
-			return nil, "", nil, errSeveral
-		}
-		if at(event, "error") != nil {
-			return nil, "", nil, errors.New("the stream ended with an error")
-		}
-		whole.WriteString(c.delta(event))
-		ended = ended || text(at(event, "type")) == "response.completed"
-		for _, e := range []any{event, at(event, "response")} {
-			if model == "" {
-				model = text(at(e, "model"))
+		default:
+			event, err := decodeJSON([]byte(data))
+			if err == nil {
+				err = out.add(event)
 			}
-			if created == nil {
-				created = first(e, "created", "created_at")
+			if err != nil {
+				return nil, fmt.Errorf("an event of the response: %w", err)
 			}
 		}
 	}
-	switch {
-	case !ended:
-		return nil, "", nil, errors.New("the stream of the answer was cut")
-	case whole.Len() == 0:
-		return nil, "", nil, errContent
+	if !ended {
+		return nil, errors.New("the stream of the answer was cut")
 	}
-	return whole.String(), model, created, nil
+	out.Choices[0].Message.Content, out.Choices[0].Message.Refusal = out.content.String(), out.refusal.String()
+	return json.Marshal(&out)
 }
 
-var (
-	errSeveral = errors.New("there are several answers in it, and a stub has one")
-	errContent = errors.New("the answer has no text: it calls tools, refuses, or is empty")
-)
-
-// one gives the only element of a list, or nil.
-func one(v any) any {
-	if list, ok := v.([]any); ok && len(list) == 1 {
-		return list[0]
+// add adds an event. Of the reasons to finish the last holds.
+func (c *completion) add(event any) error {
+	list, _ := at(event, "choices").([]any)
+	for _, one := range list {
+		if index, ok := at(one, "index").(json.Number); len(list) > 1 || ok && index != "0" {
+			return errors.New("it is of one of several answers, want 1")
+		}
+		c.content.WriteString(text(at(one, "delta", "content")))
+		c.refusal.WriteString(text(at(one, "delta", "refusal")))
+		if reason := text(at(one, "finish_reason")); reason != "" {
+			c.Choices[0].FinishReason = reason
+		}
+	}
+	if at(event, "error") != nil {
+		return errors.New("it is an error")
+	}
+	if c.Model == "" {
+		c.Model = text(at(event, "model"))
+	}
+	if c.Created == nil {
+		c.Created = at(event, "created")
 	}
 	return nil
-}
-
-func ofChoice(res any, path ...string) (any, error) {
-	list, _ := at(res, "choices").([]any)
-	if len(list) > 1 {
-		return nil, errSeveral
-	}
-	if s := text(at(one(at(res, "choices")), path...)); s != "" {
-		return s, nil
-	}
-	return nil, errContent
-}
-
-func chatAnswer(res any) (any, error)       { return ofChoice(res, "message", "content") }
-func completionAnswer(res any) (any, error) { return ofChoice(res, "text") }
-
-// responseAnswer joins the texts of a response's output.
-func responseAnswer(res any) (any, error) {
-	var whole strings.Builder
-	output, _ := at(res, "output").([]any)
-	for _, item := range output {
-		content, _ := at(item, "content").([]any)
-		for _, part := range content {
-			if text(at(part, "type")) == "output_text" {
-				whole.WriteString(text(at(part, "text")))
-			}
-		}
-	}
-	if whole.Len() == 0 {
-		return nil, errContent
-	}
-	return whole.String(), nil
-}
-
-func responseDelta(event any) string {
-	if text(at(event, "type")) == "response.output_text.delta" {
-		return text(at(event, "delta"))
-	}
-	return ""
-}
-
-// embeddings gives the vectors in their order.
-func embeddings(res any) (any, error) {
-	data, _ := at(res, "data").([]any)
-	var out []any
-	for _, item := range data {
-		v := at(item, "embedding")
-		if v == nil {
-			return nil, errors.New("an embedding is missing in the answer")
-		}
-		out = append(out, v)
-	}
-	if len(out) == 0 {
-		return nil, errors.New("there is no embedding in the answer")
-	}
-	return out, nil
 }

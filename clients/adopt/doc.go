@@ -8,6 +8,7 @@ package adopt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -98,14 +99,38 @@ func first(v any, names ...string) any {
 	return nil
 }
 
-// instant reads an instant in one of the forms that cassettes have: RFC 3339, that of HTTP, or seconds since 1970.
+// dated reads the first instant that is there. It is zero where none is; one that cannot be read is an error, since the time of a file
+// in its place would make an old answer look new.
+func dated(instants ...any) (time.Time, error) {
+	for _, v := range instants {
+		if v == nil || v == "" {
+			continue
+		}
+		t, ok := instant(v)
+		if !ok {
+			return t, errors.New("its instant cannot be read: write it as 2026-02-14T09:12:00Z, or as seconds since 1970")
+		}
+		return t, nil
+	}
+	return time.Time{}, nil
+}
+
+// Milliseconds since 1970 that can be nothing else, from 2001 to 9999: as seconds they lie behind the year 9999.
+const (
+	firstMillisecond = 1_000_000_000_000
+	lastMillisecond  = 253_402_300_799_999
+)
+
+// instant reads an instant in one of the forms that cassettes have: RFC 3339, that of HTTP, or seconds or milliseconds since 1970.
 func instant(v any) (time.Time, bool) {
 	switch v := v.(type) {
 	case time.Time:
 		return v.UTC(), true
+	case uint64:
+		return since1970(int64(min(v, lastMillisecond+1)))
 	case json.Number:
-		if n, err := v.Int64(); err == nil && n > 0 && n < 1<<37 {
-			return time.Unix(n, 0).UTC(), true
+		if n, err := v.Int64(); err == nil {
+			return since1970(n)
 		}
 	case string:
 		for _, form := range []string{time.RFC3339, time.RFC1123, time.RFC1123Z, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700"} {
@@ -113,6 +138,16 @@ func instant(v any) (time.Time, bool) {
 				return t.UTC(), true
 			}
 		}
+	}
+	return time.Time{}, false
+}
+
+func since1970(n int64) (time.Time, bool) {
+	switch {
+	case n > 0 && n < 1<<37:
+		return time.Unix(n, 0).UTC(), true
+	case n >= firstMillisecond && n <= lastMillisecond:
+		return time.UnixMilli(n).UTC(), true
 	}
 	return time.Time{}, false
 }

@@ -2,11 +2,15 @@ package adopt
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/retrial-dev/retrial/clients/cli/setdir"
+	"github.com/retrial-dev/retrial/clients/recorder"
+	"github.com/retrial-dev/retrial/stub"
 )
 
 // plain reads a JSON file: the answer to the prompt that lies beside it, or else one object, or a list of them, with prompt and answer.
@@ -41,27 +45,47 @@ func (r *reader) object(file string, position int, doc any, made time.Time) {
 		r.skip(file, position, "no prompt beside it, and no prompt with its answer in it")
 		return
 	}
+	if err := recorder.Unfit(text(first(doc, "finish_reason", "finishReason")), text(at(doc, "refusal")) != ""); err != nil {
+		r.skip(file, position, "%v", err)
+		return
+	}
 	p := Pair{File: file, Position: position, Extension: ".md", Model: text(at(doc, "model")), Vars: vars(doc)}
-	p.RecordedAt, _ = instant(first(doc, "recorded_at", "timestamp", "created_at", "created"))
 	var err error
+	if p.RecordedAt, err = dated(at(doc, "recorded_at"), at(doc, "timestamp"), at(doc, "created_at"), at(doc, "created")); err != nil {
+		r.skip(file, position, "%v", err)
+		return
+	}
 	if p.Prompt, p.Extension, err = asked(ask); err != nil {
-		r.skip(file, position, "its prompt is no document: %v", err)
+		r.skip(file, position, "%v", err)
 		return
 	}
 	r.add(p, value, made)
 }
 
-// asked gives a prompt as its file has it: text as it is, and messages as JSON.
+// asked gives a prompt as its file has it: a text with the line feed that the file's reader takes off, where it ends in one; a list as
+// the messages of a request; a request as it is.
 func asked(prompt any) (string, string, error) {
 	if s, ok := prompt.(string); ok {
+		if strings.HasSuffix(s, "\n") {
+			s += "\n"
+		}
 		return s, ".md", nil
+	}
+	if list, ok := prompt.([]any); ok {
+		prompt = map[string]any{"messages": list}
 	}
 	src, err := json.Marshal(prompt)
 	if err != nil {
 		return "", "", err
 	}
 	b, err := setdir.Text(src)
-	return string(b), ".json", err
+	if err != nil {
+		return "", "", fmt.Errorf("its prompt is no document: %w", err)
+	}
+	if p, err := stub.ReadPrompt(b); err == nil && p.Settings == nil {
+		return "", "", errors.New("its prompt is neither a text nor a request")
+	}
+	return string(b), ".json", nil
 }
 
 // vars gives the members that are plain text or numbers.

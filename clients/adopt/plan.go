@@ -111,6 +111,12 @@ func NewPlan(dir string, found *Found, o Options) (*Plan, error) {
 	}
 	fileTimes := 0
 	for _, pair := range found.Pairs {
+		scrubbed, err := p.rules.Scrubbed(pair.Value)
+		if err != nil {
+			p.Skipped = append(p.Skipped, Skip{pair.Where(), pair.ID, fmt.Sprintf("the response is no JSON behind the scrub rules: %v", err)})
+			continue
+		}
+		pair.Value = scrubbed
 		if d, there := byID[strings.ToLower(pair.ID)]; there {
 			p.compare(pair, d)
 			continue
@@ -143,17 +149,12 @@ func (p *Plan) unmapped(found *Found) {
 	}
 }
 
-// take makes a recording of a pair, or says why not.
+// take makes a recording of a pair, whose value is scrubbed, or says why not.
 func (p *Plan) take(pair Pair, calls map[setdir.Call]string) (Adopted, bool) {
 	skip := func(format string, args ...any) (Adopted, bool) {
 		p.Skipped = append(p.Skipped, Skip{pair.Where(), pair.ID, fmt.Sprintf(format, args...)})
 		return Adopted{}, false
 	}
-	scrubbed, err := p.rules.Scrubbed(pair.Value)
-	if err != nil {
-		return skip("the response is no JSON behind the scrub rules: %v", err)
-	}
-	pair.Value = scrubbed
 	if why := p.customer(pair); why != "" {
 		p.Refused = append(p.Refused, Skip{pair.Where(), pair.ID, why})
 		return Adopted{}, false
@@ -217,10 +218,10 @@ func (p *Plan) target(pair Pair) Target {
 func (p *Plan) customer(pair Pair) string {
 	var out []string
 	for _, part := range []struct {
-		name string
-		src  []byte
-	}{{"prompt", []byte(pair.Prompt)}, {"response", pair.Value}} {
-		for _, f := range p.rules.Disallowed(customerdata.In(part.src)) {
+		name  string
+		found []customerdata.Finding
+	}{{"prompt", customerdata.In([]byte(pair.Prompt))}, {"response", customerdata.InJSON(pair.Value)}} {
+		for _, f := range p.rules.Disallowed(part.found) {
 			out = append(out, part.name+": "+f.String())
 		}
 	}

@@ -272,7 +272,7 @@ func TestS12Refused(t *testing.T) {
 	})
 	p := plan(t, dir, source, options())
 	want := []string{
-		"f-1.json: prompt: [1].content looks like an e-mail address",
+		"f-1.json: prompt: messages[1].content looks like an e-mail address",
 		"f-2.json: response: pay[0].card looks like the number of a payment card",
 		"f-3.json: prompt: line 2 looks like the number of a bank account",
 	}
@@ -300,6 +300,29 @@ func TestS12RulesOfTheSet(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "stubs", "bodies", "f-1.json")); err != nil || string(b) != "{\n  \"card\": \"CARD\"\n}\n" {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+// S12: a value is looked at as verify does, behind a line feed as well.
+func TestS12RefusesWhatVerifyFinds(t *testing.T) {
+	dir, source := newSet(t), t.TempDir()
+	write(t, source, map[string]string{"f-1.json": `{"prompt":"?","answer":"paid with\n4111 1111 1111 1111","model":"m"}`})
+	p := plan(t, dir, source, options())
+	if diff := cmp.Diff([]string{"f-1.json: response: the value looks like the number of a payment card"}, skips(p.Refused)); diff != "" || len(p.Adopted) != 0 {
+		t.Errorf("adopted %v: %s", ids(p), diff)
+	}
+}
+
+// What a rule of the set has scrubbed is the same as its source when it is adopted again.
+func TestScrubbedIsThereAlready(t *testing.T) {
+	dir, source := newSet(t), t.TempDir()
+	write(t, dir, map[string]string{"retrial.yaml": "set: s\nschema: 1\nverdicts: [a, b]\npermissive: a\nscrub:\n  - {pattern: '4111 1111 1111 1111', replace: CARD}\n"})
+	write(t, source, map[string]string{"f-1.json": `{"prompt":"?","answer":"4111 1111 1111 1111","model":"m"}`})
+	if err := plan(t, dir, source, options()).Write(); err != nil {
+		t.Fatal(err)
+	}
+	if p := plan(t, dir, source, options()); len(p.Already) != 1 || len(p.Kept) != 0 {
+		t.Errorf("already %v, kept %v", p.Already, p.Kept)
 	}
 }
 

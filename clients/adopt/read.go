@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/stub"
 )
 
 // maxFileBytes bounds a source's file, and what a compressed body may grow to.
@@ -182,6 +183,10 @@ func (r *reader) add(p Pair, value any, made time.Time) {
 		return
 	}
 	p.Prompt = strings.ToValidUTF8(p.Prompt, "\uFFFD")
+	if _, err := stub.ReadPrompt([]byte(p.Prompt)); err != nil {
+		r.skip(p.File, p.Position, "%v", err)
+		return
+	}
 	if p.RecordedAt.IsZero() {
 		p.RecordedAt, p.FileTime = made, true
 	}

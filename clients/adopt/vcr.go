@@ -62,7 +62,10 @@ func interaction(one any) (p Pair, value any, err error) {
 	if kind == "completions" && path.Base(path.Dir(u.Path)) == "chat" {
 		kind = "chat"
 	}
-	if calls[kind] == nil || method != "POST" {
+	if why := others[kind]; why != "" && method == "POST" {
+		return p, nil, fmt.Errorf("%s (%.80s): it cannot be asked again as a chat", why, u.Path)
+	}
+	if calls[kind] == "" || method != "POST" {
 		return p, nil, fmt.Errorf("no model call: %.10s %.80s", method, u.Path)
 	}
 	if code := status(res); code < 200 || code > 299 {
@@ -80,13 +83,8 @@ func interaction(one any) (p Pair, value any, err error) {
 	if p, value, created, err = modelCall(kind, asked, answered); err != nil {
 		return p, nil, err
 	}
-	for _, dated := range []any{at(one, "recorded_at"), header(res, "Date"), created} {
-		if t, known := instant(dated); known {
-			p.RecordedAt = t
-			break
-		}
-	}
-	return p, value, nil
+	p.RecordedAt, err = dated(at(one, "recorded_at"), header(res, "Date"), created)
+	return p, value, err
 }
 
 // status gives the status code, which stands in three forms; 0 where there is none.
@@ -152,8 +150,8 @@ func header(message any, name string) any {
 	m, _ := at(message, "headers").(map[string]any)
 	for k, v := range m {
 		if strings.EqualFold(k, name) {
-			if list, ok := v.([]any); ok && len(list) > 0 {
-				return list[0]
+			if list, ok := v.([]any); ok {
+				return append(list, nil)[0]
 			}
 			return v
 		}

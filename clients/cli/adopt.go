@@ -34,12 +34,14 @@ changed, and no recording that is there is replaced: adopting again adds what is
 Formats, of which auto takes for each file the one that fits:
   json       NAME.json with its prompt in NAME.md, .txt or .prompt beside it; or objects with "prompt" or "messages",
              and "response", "output" or "answer"
-  vcr        cassettes of go-vcr, VCR (Ruby) and VCR.py: POST to …/chat/completions, /completions, /responses and
-             /embeddings
+  vcr        cassettes of go-vcr, VCR (Ruby) and VCR.py: POST to …/chat/completions and /embeddings; calls of the
+             Responses API and of completions without messages cannot be recorded anew, and are named
   promptfoo  the JSON output of an evaluation
 
 An age counts from the instant that the source has: recorded_at, the response's Date header or its "created", promptfoo's
-timestamp. Where there is none it is that of the file, and a warning says so.
+timestamp; as RFC 3339 or HTTP write it, or as seconds since 1970, or milliseconds where they can be nothing else. One that
+is there and cannot be read, such as one without a zone, is a reason to skip. Where there is none it is that of the file, and
+a warning says so.
 
 A recording belongs to a call of a fixture: by --map, a JSON object {"ID": {"fixture_id": …, "call": …}}; by --fixture-var,
 a variable or member beside the answer; or by --fixture-from. What belongs to no fixture of the set is named, and not

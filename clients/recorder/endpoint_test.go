@@ -143,6 +143,8 @@ func TestS6Attempts(t *testing.T) {
 		{"no content", []turn{func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"choices":[{"message":{"tool_calls":[{}]}}]}`)
 		}}, "no content", "error", nil},
+		{"an answer that calls a tool, with a word before it", []turn{finishes("Let me look.", "tool_calls")}, "calls a tool", "error", nil},
+		{"an answer with nothing in it", []turn{says("")}, "no content", "error", nil},
 		{"a refusal", []turn{func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"choices":[{"message":{"content":"","refusal":"no"}}]}`)
 		}}, "refused to answer", "error", nil},
@@ -199,6 +201,39 @@ func TestS6Slow(t *testing.T) {
 	b = newBench(t, func(w http.ResponseWriter, r *http.Request) { cancel(); hangs(w, r) })
 	if _, err := b.Ask(ctx, question, 1); !errors.Is(err, context.Canceled) || len(b.attempts) != 1 {
 		t.Errorf("got %v after %d attempts", err, len(b.attempts))
+	}
+}
+
+// S6: what is asked is what the prompt's file asks by the rules of its key, and what is no request by those is not sent.
+func TestS6PromptsAreReadOneWay(t *testing.T) {
+	for _, prompt := range []string{
+		"Is it?", "Is it?\n", "Is it?\n\n", "Is it?\r\n", `[{"role":"user","content":"Is it?"}]`, `{"role":"user"}`, `"a"`, "{ no",
+		`{"messages":[{"role":"user","content":"Is it?"}],"temperature":0}`, `{"input":["a"]}`,
+	} {
+		want, err := stub.RequestKey([]byte(prompt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newBench(t, fails(400, "enough"))
+		q := question
+		q.Prompt = []byte(prompt)
+		_, _ = b.Ask(t.Context(), q, 1)
+		path, body, _ := strings.Cut(b.bodies[0], " ")
+		got, err := stub.ReadRequest(want.Kind, []byte(body))
+		if err != nil || got.Key != want.Key || (path == "/v1/embeddings") != (want.Kind == stub.Embeddings) {
+			t.Errorf("%q is sent to %s as %s, and asks %s; %v", prompt, path, body, want.Excerpt, err)
+		}
+	}
+	for _, prompt := range []string{
+		`{"messages":[1],"input":"a"}`, `{"messages":[]}`, `{"input":""}`, `{"messages":[1],}`, `{"model":"small-1","prompt":"Once"}`,
+		`{"input":"a","instructions":"b"}`, `{"input":[{"role":"user","content":"a"}]}`,
+	} {
+		b := newBench(t)
+		q := question
+		q.Prompt = []byte(prompt)
+		if answer, err := b.Ask(t.Context(), q, 1); err == nil {
+			t.Errorf("%s is answered with %s", prompt, answer.Value)
+		}
 	}
 }
 

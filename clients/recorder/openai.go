@@ -106,7 +106,7 @@ func (e *Endpoint) Ask(ctx context.Context, q Question) (Answer, error) {
 	case len(body) > maxResponseBytes:
 		return Answer{}, &Failure{Status: res.Status, Err: fmt.Errorf("the response is over the limit of %d bytes", maxResponseBytes)}
 	}
-	return answerOf(r, body)
+	return ReadResponse(r.form, body)
 }
 
 // refusal gives what a status other than 200 says.

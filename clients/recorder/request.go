@@ -7,14 +7,14 @@ import (
 	"fmt"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/stub"
 )
 
 // request is what an OpenAI-compatible endpoint is asked.
 type request struct {
 	path string
 	body []byte
-	// document says that the content of the answer is to be JSON, and not text.
-	document bool
+	form Form
 }
 
 const (
@@ -22,17 +22,14 @@ const (
 	embeddingsPath = "embeddings"
 )
 
-// newRequest makes a request of a question. A prompt's file that is a JSON object with messages or input is the request's body: it
-// goes out as it is, the model and the schema added where it has none. Any other file is the text of one user's message.
+// newRequest makes a request of a question: the body that its prompt's file asks with, the model and the schema added where it has
+// none.
 func newRequest(q Question) (request, error) {
-	model := fixture.AppendString(nil, q.Model)
-	doc, err := fixture.Canonicalize(nil, q.Prompt)
-	if err != nil || doc[0] != '{' {
-		if err != nil && looksLikeRequest(q.Prompt) {
-			return request{}, fmt.Errorf("the prompt looks like a request, and is no JSON: %w", err)
-		}
-		return chat(fmt.Appendf(nil, `{"messages":[{"content":%s,"role":"user"}]}`, fixture.AppendString(nil, q.Prompt)), model, q.Schema)
+	p, err := stub.ReadPrompt(q.Prompt)
+	if err != nil {
+		return request{}, err
 	}
+	doc, model := p.Body, fixture.AppendString(nil, q.Model)
 	if named, ok := fixture.Lookup(doc, "model"); ok {
 		if !bytes.Equal(named, model) {
 			return request{}, fmt.Errorf("the prompt names the model %.80s, the recording %s: say one of them in both", named, model)
@@ -45,28 +42,23 @@ func newRequest(q Question) (request, error) {
 	if n, ok := fixture.Lookup(doc, "n"); ok && string(n) != "1" {
 		return request{}, errors.New("the prompt asks for several answers: use --repeat, which counts and logs them")
 	}
-	if _, ok := fixture.Lookup(doc, "messages"); ok {
-		return chat(doc, model, q.Schema)
+	if p.Kind == stub.Chat {
+		return chat(p, model, q.Schema)
 	}
-	if _, ok := fixture.Lookup(doc, "input"); ok {
-		if format, ok := fixture.Lookup(doc, "encoding_format"); ok && string(format) != `"float"` {
-			return request{}, errors.New("the prompt asks for an encoding_format other than float: a value has numbers")
-		}
-		return request{path: embeddingsPath, body: with(doc, "model", model)}, nil
+	if format, ok := fixture.Lookup(doc, "encoding_format"); ok && string(format) != `"float"` {
+		return request{}, errors.New("the prompt asks for an encoding_format other than float: a value has numbers")
 	}
-	return chat(fmt.Appendf(nil, `{"messages":[{"content":%s,"role":"user"}]}`, fixture.AppendString(nil, q.Prompt)), model, q.Schema)
+	return request{path: embeddingsPath, body: with(doc, "model", model), form: FormOf(p)}, nil
 }
 
-func chat(doc, model, schema []byte) (request, error) {
-	r := request{path: chatPath, body: with(doc, "model", model)}
-	format, own := fixture.Lookup(doc, "response_format")
-	if !own && schema != nil {
+func chat(p stub.Prompt, model, schema []byte) (request, error) {
+	r := request{path: chatPath, body: with(p.Body, "model", model), form: FormOf(p)}
+	if _, own := fixture.Lookup(p.Body, "response_format"); !own && schema != nil {
 		// Whatever the endpoint makes of it, the answer is held against the schema here.
-		format = fmt.Appendf(nil, `{"json_schema":{"name":"answer","schema":%s,"strict":true},"type":"json_schema"}`, schema)
+		format := fmt.Appendf(nil, `{"json_schema":{"name":"answer","schema":%s,"strict":true},"type":"json_schema"}`, schema)
 		r.body = with(r.body, "response_format", format)
+		r.form.Document = true
 	}
-	kind, _ := fixture.Lookup(format, "type")
-	r.document = string(kind) == `"json_schema"` || string(kind) == `"json_object"`
 	if !json.Valid(r.body) { // the schema is not canonical
 		return request{}, errors.New("the schema is no JSON")
 	}
@@ -79,11 +71,4 @@ func with(doc []byte, name string, value []byte) []byte {
 		return doc
 	}
 	return append(fmt.Appendf(nil, `{%q:%s,`, name, value), doc[1:]...)
-}
-
-// looksLikeRequest says whether a text is meant as a JSON object, and has a mistake: sent as a text it would be answered all the
-// same, by something that nobody meant.
-func looksLikeRequest(src []byte) bool {
-	src = bytes.TrimSpace(src)
-	return bytes.HasPrefix(src, []byte("{")) && (bytes.Contains(src, []byte(`"messages"`)) || bytes.Contains(src, []byte(`"input"`)))
 }

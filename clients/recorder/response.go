@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/retrial-dev/retrial/replayer/fixture"
+	"github.com/retrial-dev/retrial/stub"
 )
 
 // response is what an OpenAI-compatible endpoint answers. Members that nothing is made of are not there.
@@ -29,24 +31,58 @@ type response struct {
 	} `json:"usage"`
 }
 
-// answerOf makes an answer of a response's body. A body that is no response was cut or is somebody else's, and worth another attempt;
-// what a model said is not.
-func answerOf(r request, body []byte) (Answer, error) {
+// Form says in what form an answer comes, by what was asked.
+type Form struct {
+	// Inputs counts what embeddings were asked for; 0 for a chat.
+	Inputs int
+	// Document says that the content of a chat's answer is to be JSON, and not text.
+	Document bool
+}
+
+// FormOf gives the form of the answer to a prompt.
+func FormOf(p stub.Prompt) Form {
+	if p.Kind == stub.Embeddings {
+		return Form{Inputs: p.Inputs()}
+	}
+	kind, _ := fixture.Lookup(p.Body, "response_format", "type")
+	return Form{Document: string(kind) == `"json_schema"` || string(kind) == `"json_object"`}
+}
+
+// ReadResponse makes an answer of the body of an endpoint's response: the one reader of answers that are recorded, and of those that
+// others have recorded. What was cut, refused or filtered is no answer, nor is one that calls a tool.
+//
+// A body that is no response was cut or is somebody else's, and worth another attempt; what a model said is not.
+func ReadResponse(f Form, body []byte) (Answer, error) {
 	var in response
 	if err := json.Unmarshal(body, &in); err != nil {
 		return Answer{}, &Failure{Temporary: true, Err: fmt.Errorf("what came is no response of such an endpoint, or was cut: %w", err)}
 	}
 	out := Answer{Model: in.Model, InputTokens: in.Usage.PromptTokens, OutputTokens: in.Usage.CompletionTokens}
 	var err error
-	if r.path == embeddingsPath {
-		out.Value, err = in.embedding()
+	if f.Inputs > 0 {
+		out.Value, err = in.embedding(f.Inputs)
 	} else {
-		out.Value, err = in.content(r.document)
+		out.Value, err = in.content(f.Document)
 	}
 	if err != nil {
 		err = final("%w", err)
 	}
 	return out, err
+}
+
+// Unfit says why what a model said is no answer, by how it ended.
+func Unfit(finishReason string, refused bool) error {
+	switch {
+	case refused:
+		return errors.New("the model refused to answer")
+	case finishReason == "length":
+		return errors.New("the answer was cut at the model's limit of tokens: raise it in the prompt")
+	case finishReason == "content_filter":
+		return errors.New("a filter of the endpoint took away the answer, or a part of it")
+	case finishReason == "tool_calls" || finishReason == "function_call":
+		return errors.New("the answer calls a tool: there is nothing to record")
+	}
+	return nil
 }
 
 // content gives what the model said, as JSON.
@@ -55,14 +91,11 @@ func (in *response) content(document bool) ([]byte, error) {
 		return nil, fmt.Errorf("the response has %d answers, want 1", len(in.Choices))
 	}
 	c := in.Choices[0]
+	if err := Unfit(c.FinishReason, c.Message.Refusal != ""); err != nil {
+		return nil, err
+	}
 	switch {
-	case c.Message.Refusal != "":
-		return nil, errors.New("the model refused to answer")
-	case c.FinishReason == "length":
-		return nil, errors.New("the answer was cut at the model's limit of tokens: raise it in the prompt")
-	case c.FinishReason == "content_filter":
-		return nil, errors.New("a filter of the endpoint took away the answer, or a part of it")
-	case c.Message.Content == nil:
+	case c.Message.Content == nil || *c.Message.Content == "":
 		return nil, errors.New("the answer has no content, such as one that calls a tool: there is nothing to record")
 	case !document:
 		return fixture.AppendString(nil, *c.Message.Content), nil
@@ -75,19 +108,24 @@ func (in *response) content(document bool) ([]byte, error) {
 }
 
 // embedding gives the numbers of one input as an array, of several as an array of arrays.
-func (in *response) embedding() ([]byte, error) {
-	all := make([][]byte, len(in.Data))
+func (in *response) embedding(inputs int) ([]byte, error) {
+	if len(in.Data) != inputs {
+		return nil, fmt.Errorf("the response has %d embeddings for %d inputs", len(in.Data), inputs)
+	}
+	all := make([][]byte, inputs)
 	for _, d := range in.Data {
-		if d.Index < 0 || d.Index >= len(all) || all[d.Index] != nil || len(d.Embedding) == 0 || d.Embedding[0] != '[' {
+		if d.Index < 0 || d.Index >= inputs || all[d.Index] != nil || !numbers(d.Embedding) {
 			return nil, errors.New("the response has no array of numbers for each input")
 		}
 		all[d.Index] = d.Embedding
 	}
-	switch len(all) {
-	case 0:
-		return nil, errors.New("the response has no embedding")
-	case 1:
+	if inputs == 1 {
 		return all[0], nil
 	}
 	return append(append([]byte{'['}, bytes.Join(all, []byte{','})...), ']'), nil
+}
+
+func numbers(array []byte) bool {
+	var list []*float64
+	return json.Unmarshal(array, &list) == nil && len(list) > 0 && !slices.Contains(list, nil)
 }

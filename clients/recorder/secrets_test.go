@@ -89,17 +89,17 @@ func TestRequests(t *testing.T) {
 		next         turn
 		body, want   string
 	}{
-		{"text", "Say \"yes\"\n", says("yes"), `/v1/chat/completions {"model":"small-1","messages":[{"content":"Say \"yes\"\n","role":"user"}]}`, `"yes"`},
+		{"text", "Say \"yes\"\n", says("yes"), `/v1/chat/completions {"model":"small-1","messages":[{"content":"Say \"yes\"","role":"user"}]}`, `"yes"`},
 		{"a document that is no request", `{"x":1}`, says("yes"), `/v1/chat/completions {"model":"small-1","messages":[{"content":"{\"x\":1}","role":"user"}]}`, `"yes"`},
 		{"a request", `{"messages":[{"role":"user","content":"x"}],"temperature":0.10,"top_k":1}`, says("yes"), `/v1/chat/completions {"model":"small-1","messages":[{"content":"x","role":"user"}],"temperature":0.10,"top_k":1}`, `"yes"`},
-		{"a request that names the model", `{"messages":[],"model":"small-1"}`, says("yes"), `/v1/chat/completions {"messages":[],"model":"small-1"}`, `"yes"`},
-		{"a request for JSON", `{"messages":[],"response_format":{"type":"json_object"}}`, says(` {"b":1, "a":1.10} `), `/v1/chat/completions {"model":"small-1","messages":[],"response_format":{"type":"json_object"}}`, `{"a":1.10,"b":1}`},
+		{"a request that names the model", `{"messages":[1],"model":"small-1"}`, says("yes"), `/v1/chat/completions {"messages":[1],"model":"small-1"}`, `"yes"`},
+		{"a request for JSON", `{"messages":[1],"response_format":{"type":"json_object"}}`, says(` {"b":1, "a":1.10} `), `/v1/chat/completions {"model":"small-1","messages":[1],"response_format":{"type":"json_object"}}`, `{"a":1.10,"b":1}`},
 		{"an embedding", `{"input":"x"}`, embedding(`[{"index":0,"embedding":[0.10,-2e-3]}]`), `/v1/embeddings {"model":"small-1","input":"x"}`, `[0.10,-2e-3]`},
 		{"embeddings", `{"input":["x","y"]}`, embedding(`[{"index":1,"embedding":[2]},{"index":0,"embedding":[1]}]`), `/v1/embeddings {"model":"small-1","input":["x","y"]}`, `[[1],[2]]`},
 		{"an embedding that is a text", `{"input":"x"}`, embedding(`[{"index":0,"embedding":"AAAA"}]`), `/v1/embeddings {"model":"small-1","input":"x"}`, "no array of numbers"},
-		{"another model", `{"messages":[],"model":"large"}`, nil, "", `names the model "large", the recording "small-1"`},
-		{"a stream", `{"messages":[],"stream":true}`, nil, "", "asks for a stream"},
-		{"several answers", `{"messages":[],"n":2}`, nil, "", "--repeat"},
+		{"another model", `{"messages":[1],"model":"large"}`, nil, "", `names the model "large", the recording "small-1"`},
+		{"a stream", `{"messages":[1],"stream":true}`, nil, "", "asks for a stream"},
+		{"several answers", `{"messages":[1],"n":2}`, nil, "", "--repeat"},
 		{"base64", `{"input":"x","encoding_format":"base64"}`, nil, "", "encoding_format"},
 		{"a request with a slip", `{"messages":[{"role":"user"}],}`, nil, "", "looks like a request, and is no JSON"},
 	} {

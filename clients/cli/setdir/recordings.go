@@ -50,33 +50,38 @@ func VerifyRecordings(dir string, now time.Time) (*Verified, error) {
 		return nil, err
 	}
 	out.Checked += list.declared
-	out.Problems = append(out.Problems, s.found(list, now)...)
+	problems, err := s.found(list, now)
+	if err != nil {
+		return nil, err
+	}
+	out.Problems = append(out.Problems, problems...)
 	slices.SortStableFunc(out.Problems, func(a, b stub.Problem) int { return strings.Compare(a.Subject, b.Subject) })
 	return out, nil
 }
 
 // found gives all that is wrong at an instant: with the files of the manifest, with each recording, and among all stubs.
-func (s *Set) found(list *declarations, now time.Time) []stub.Problem {
+// The error is for rules of the set's configuration that are none.
+func (s *Set) found(list *declarations, now time.Time) ([]stub.Problem, error) {
+	rules, err := s.Config.DataRules()
+	if err != nil {
+		return nil, err
+	}
 	out := list.problems
 	var all []*stub.Stub
 	for _, id := range sortedIDs(s.stubs) {
 		all = append(all, s.stubs[id]...)
 	}
 	for _, st := range append(all, list.stubs...) {
-		out = append(out, s.problemsOf(st, now)...)
+		out = append(out, problemsOf(st, rules, now)...)
 	}
-	return append(out, twice(all, list.stubs)...)
+	return append(out, twice(all, list.stubs)...), nil
 }
 
 // problemsOf gives what is wrong with a recording, what it must not have in it included (S12).
-func (s *Set) problemsOf(st *stub.Stub, now time.Time) []stub.Problem {
+func problemsOf(st *stub.Stub, rules customerdata.Rules, now time.Time) []stub.Problem {
 	out := st.Problems(now)
 	if st.Recording == nil {
 		return out
-	}
-	rules, err := s.Config.DataRules()
-	if err != nil {
-		return out // ReadConfig refuses such a configuration
 	}
 	for _, part := range []struct {
 		name  string
@@ -130,7 +135,12 @@ func (s *Set) readRecordings(p *problems) {
 		p.add(err)
 		return
 	}
-	for _, problem := range s.found(list, time.Time{}) {
+	found, err := s.found(list, time.Time{})
+	if err != nil {
+		p.add(err)
+		return
+	}
+	for _, problem := range found {
 		if !problem.Kind.Dated() {
 			p.add(fixture.NewError(fixture.CodeInvalid, "", filepath.Join(s.Dir, stubsDir), errors.New(problem.String())))
 		}
