@@ -38,8 +38,9 @@ type Evidence struct {
 	Probed uint64
 }
 
-// Reproduced says whether the baseline reproduced every fixture that no freeze excuses, and one at least.
-func (e Evidence) Reproduced() bool {
+// Reproduced says whether the baseline reproduced every fixture that no freeze excuses, and one at least. It reads the counts of the
+// baseline alone, and so may be asked while a candidate is still being counted.
+func (e *Evidence) Reproduced() bool {
 	return e.Confirmed > 0 && e.Confirmed+e.Excused == e.Expected
 }
 
