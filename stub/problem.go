@@ -1,8 +1,6 @@
 package stub
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -64,10 +62,10 @@ func (s *Stub) Problems(now time.Time) (out []Problem) {
 	add := func(k Kind, format string, args ...any) {
 		out = append(out, Problem{Kind: k, Subject: s.RecordingID(), Owner: r.Owner, Message: fmt.Sprintf(format, args...)})
 	}
-	if r.Prompt != nil && hexSum(r.Prompt) != r.PromptSHA256 {
+	if r.Prompt != nil && fixture.DigestOf(r.Prompt).String() != r.PromptSHA256 {
 		add(PromptChanged, "the prompt has changed since it was answered: record it anew, on purpose")
 	}
-	if r.BodySHA256 != "" && hexSum(s.Value) != r.BodySHA256 {
+	if r.BodySHA256 != "" && fixture.DigestOf(s.Value).String() != r.BodySHA256 {
 		add(BodyChanged, "the value is not what %s gave: put it back, or record it anew", r.Model)
 	}
 	if at, ok := r.ExpiresAt(); ok && fixture.Expired(at, now) {
@@ -88,9 +86,4 @@ func (s *Stub) RecordingID() string {
 		return s.Recording.ID
 	}
 	return s.FixtureID + "." + s.Call
-}
-
-func hexSum(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }

@@ -65,24 +65,24 @@ func (r *Recording) ExpiresAt() (at time.Time, ok bool) {
 	return from.Add(time.Duration(r.MaxAgeDays) * 24 * time.Hour), true
 }
 
-// recordingDocument is a recording in a stub's document. What is mandatory has no omitempty.
+// recordingDocument is a recording in a stub's document.
 type recordingDocument struct {
-	ID           string           `json:"id,omitempty"`
+	ID           string           `json:"id"`
 	Model        string           `json:"model"`
-	Prompt       *string          `json:"prompt,omitempty"`
+	Prompt       *string          `json:"prompt"`
 	PromptSHA256 string           `json:"prompt_sha256"`
-	BodySHA256   string           `json:"body_sha256,omitempty"`
+	BodySHA256   string           `json:"body_sha256"`
 	RecordedAt   string           `json:"recorded_at"`
-	VerifiedAt   string           `json:"verified_at,omitempty"`
+	VerifiedAt   string           `json:"verified_at"`
 	MaxAgeDays   *int             `json:"max_age_days"`
 	Owner        string           `json:"owner"`
-	Compare      *compareDocument `json:"compare,omitempty"`
+	Compare      *compareDocument `json:"compare"`
 }
 
 type compareDocument struct {
 	Kind   string          `json:"kind"`
-	Schema json.RawMessage `json:"schema,omitempty"`
-	Fields []string        `json:"fields,omitempty"`
+	Schema json.RawMessage `json:"schema"`
+	Fields []string        `json:"fields"`
 }
 
 // maxAgeDays bounds an age: a hundred years.
@@ -172,36 +172,4 @@ func readCompare(doc []byte, d compareDocument) (Compare, error) {
 		return c, errors.New("fields: they belong to the kind rubric, and the kind rubric needs at least one")
 	}
 	return c, nil
-}
-
-// Document gives the canonical document of a recorded stub. It is read back by Decode to the same.
-func (s *Stub) Document() ([]byte, error) {
-	out := struct {
-		FixtureID string             `json:"fixture_id"`
-		Call      string             `json:"call"`
-		Value     json.RawMessage    `json:"value"`
-		Recording *recordingDocument `json:"recording,omitempty"`
-	}{FixtureID: s.FixtureID, Call: s.Call, Value: s.Value}
-	if r := s.Recording; r != nil {
-		d := &recordingDocument{
-			ID: r.ID, Model: r.Model, PromptSHA256: r.PromptSHA256, BodySHA256: r.BodySHA256, RecordedAt: r.RecordedAt.UTC().Format(time.RFC3339Nano),
-			MaxAgeDays: &r.MaxAgeDays, Owner: r.Owner,
-		}
-		if !r.VerifiedAt.IsZero() {
-			d.VerifiedAt = r.VerifiedAt.UTC().Format(time.RFC3339Nano)
-		}
-		if r.Prompt != nil {
-			text := string(r.Prompt)
-			d.Prompt = &text
-		}
-		if c := r.Compare; c.Kind != "" {
-			d.Compare = &compareDocument{Kind: c.Kind, Schema: c.Schema, Fields: c.Fields}
-		}
-		out.Recording = d
-	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		return nil, err
-	}
-	return fixture.Canonicalize(nil, b)
 }

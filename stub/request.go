@@ -146,7 +146,7 @@ func readRequest(kind string, doc []byte) (Request, error) {
 }
 
 func request(kind string, asked, settings []byte) Request {
-	return Request{Kind: kind, Key: hexSum(asked), Settings: settings, Excerpt: asked}
+	return Request{Kind: kind, Key: fixture.DigestOf(asked).String(), Settings: settings, Excerpt: asked}
 }
 
 // chatText gives messages with every content that is a text as a string.

@@ -177,7 +177,7 @@ func (p *Plan) take(pair Pair, calls map[setdir.Call]string) (Adopted, bool) {
 	a := Adopted{ID: pair.ID, FixtureID: target.FixtureID, Call: target.Call, value: pair.Value, prompt: pair.Prompt}
 	a.declaration = setdir.Declaration{
 		ID: pair.ID, FixtureID: target.FixtureID, Call: target.Call, Body: "bodies/" + pair.ID + ".json", Prompt: pair.ID + pair.Extension,
-		BodySHA256: sum(pair.Value), PromptSHA256: sum([]byte(pair.Prompt)), Model: cmp.Or(pair.Model, p.o.Model),
+		BodySHA256: fixture.DigestOf(pair.Value).String(), PromptSHA256: fixture.DigestOf([]byte(pair.Prompt)).String(), Model: cmp.Or(pair.Model, p.o.Model),
 		RecordedAt: pair.RecordedAt.UTC().Format(time.RFC3339Nano), MaxAgeDays: &p.o.MaxAgeDays, Owner: p.o.Owner,
 	}
 	if a.declaration.Model == "" {
@@ -237,7 +237,7 @@ func (p *Plan) compare(pair Pair, d setdir.Declaration) {
 	}
 	asked, promptErr := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(prompt)))
 	switch {
-	case d.BodySHA256 != sum(pair.Value) || d.PromptSHA256 != sum([]byte(pair.Prompt)):
+	case d.BodySHA256 != fixture.DigestOf(pair.Value).String() || d.PromptSHA256 != fixture.DigestOf([]byte(pair.Prompt)).String():
 		p.Kept = append(p.Kept, Skip{pair.Where(), d.ID, "it was recorded anew since, or the source has changed: it stays as it is"})
 	case err != nil || promptErr != nil || !bytes.Equal(onDisk, pair.Value) || string(asked) != pair.Prompt:
 		p.Kept = append(p.Kept, Skip{pair.Where(), d.ID, "its files were edited since: they stay as they are"})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/retrial-dev/retrial/clients/adopt"
@@ -18,17 +17,12 @@ func (a *app) printPlan(plan *adopt.Plan, o adoption, ageSaid bool) error {
 		}
 	}
 	if a.json {
-		b, err := json.Marshal(struct {
+		return a.printValue(struct {
 			*adopt.Plan
 			WouldFail int              `json:"would_fail"`
 			DryRun    bool             `json:"dry_run"`
 			Verified  *setdir.Verified `json:"verified,omitempty"`
 		}{plan, plan.Failing(), o.dryRun, verified})
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(a.stdout, "%s\n", b)
-		return err
 	}
 	for _, w := range plan.Warnings {
 		fmt.Fprintf(a.stderr, "warning: %s\n", legible(w))

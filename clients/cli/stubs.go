@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -64,11 +63,7 @@ func (a *app) verifyStubs(dir string, now time.Time) error {
 	}
 	switch {
 	case a.json:
-		b, err := json.Marshal(found)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(a.stdout, "%s\n", b); err != nil {
+		if err := a.printValue(found); err != nil {
 			return err
 		}
 	default:

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,19 +10,10 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 )
 
-func (a *app) printDocument(v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n", b)
-	return err
-}
-
 // tellPlan prints the arithmetic, also where little is to be printed: nobody is to be surprised by it (S10).
 func (a *app) tellPlan(p recorder.Plan) error {
 	if a.json {
-		return a.printDocument(map[string]any{"plan": p})
+		return a.printValue(map[string]any{"plan": p})
 	}
 	_, err := fmt.Fprintln(a.stdout, p)
 	return err
@@ -31,7 +21,7 @@ func (a *app) tellPlan(p recorder.Plan) error {
 
 func (a *app) tellNoneStale() error {
 	if a.json {
-		return a.printDocument(map[string]any{"recordings": []recorded{}})
+		return a.printValue(map[string]any{"recordings": []recorded{}})
 	}
 	_, err := fmt.Fprintln(a.stdout, "nothing is stale: nothing was asked")
 	return err
@@ -48,7 +38,7 @@ func (a *app) tellRecorded(all []recorded) error {
 		}
 	}
 	if a.json {
-		return a.printDocument(map[string]any{"recordings": listed})
+		return a.printValue(map[string]any{"recordings": listed})
 	}
 	p := newPaint(a.stdout)
 	for _, o := range listed {
@@ -136,7 +126,7 @@ func (a *app) tellSpread(spreads []*recorder.Spread, failed []recorded) error {
 		}
 	}
 	if a.json {
-		if err := a.printDocument(map[string]any{"spreads": known, "failed": bad}); err != nil {
+		if err := a.printValue(map[string]any{"spreads": known, "failed": bad}); err != nil {
 			return err
 		}
 	} else {

@@ -103,9 +103,13 @@ final class Program implements AutoCloseable {
     return new Program(List.of("sh", "-c", line), env, dir);
   }
 
-  /** Starts a main class of this module. */
+  /**
+   * Starts a main class of this module. Whoever started the tests in the background of a script has them ignore SIGINT, and what they
+   * start inherits that, and a JVM keeps to it: where env can, it puts that right.
+   */
   static Program java(Class<?> main, Map<String, String> env, String... args) throws IOException {
-    List<String> command = new ArrayList<>(command(main));
+    List<String> command = new ArrayList<>(System.getProperty("os.name").equals("Linux") ? List.of("env", "--default-signal=INT") : List.of());
+    command.addAll(command(main));
     command.addAll(List.of(args));
     return new Program(command, env);
   }
