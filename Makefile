@@ -7,6 +7,7 @@ POD_SECURITY := examples/pod-security/checker examples/pod-security/library-0.27
 PYTHON_EXAMPLES := examples/packaging/*.py examples/model-endpoint/*.py examples/model-endpoint/python/*.py
 
 BASE ?= main
+GOTEST ?= go test
 
 .PHONY: build test test-waf test-examples test-typescript test-python test-java test-rust campaign fuzz lint generate generate-typescript generated generated-typescript generate-python generated-python generate-rust generated-rust breaking tidy bench check image
 
@@ -14,7 +15,7 @@ build: ## the one binary
 	CGO_ENABLED=0 go build -trimpath -o bin/retrial .
 
 test: ## the whole suite, with the race detector
-	go test -race -gcflags=go.etcd.io/bbolt/...=-d=checkptr=0 ./... # over damaged pages the checks of pointers end the process
+	$(GOTEST) -race -gcflags=go.etcd.io/bbolt/...=-d=checkptr=0 ./... # over damaged pages the checks of pointers end the process
 
 test-waf: ## the WAF example's modules, over all 4,535 cases
 	for m in $(WAF); do go test -C $$m ./... || exit 1; done
