@@ -1,7 +1,6 @@
 package fixturestore
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
 
@@ -37,9 +36,6 @@ type Commit struct {
 	seq     uint64   // next number of the newest block
 	left    uint64   // numbers left in it
 	excuses map[string]bool
-	reader  fixture.Reader
-	laid    fixture.Fixture
-	layout  []byte
 	faults  []string // fixtures that change without a reason
 	missing int
 	done    bool
@@ -101,12 +97,35 @@ func checkParent(tx *bolt.Tx, set string, parent uint64) error {
 	return nil
 }
 
+// Prepared is a fixture with all that a commit needs of it and that depends on nothing else.
+type Prepared struct {
+	f      *fixture.Fixture
+	stubs  []byte
+	entry  entry
+	object []byte // nil where the parent may have it
+}
+
+// Prepare computes what is needed of a fixture with the stored form of its stubs, nil if it has none. It is safe for concurrent
+// use, also beside AddPrepared, so that one processor is not all that a commit uses.
+func (c *Commit) Prepare(f *fixture.Fixture, stubs []byte) Prepared {
+	p := Prepared{f: f, stubs: stubs, entry: entry{id: f.ID, digest: f.Digest()}}
+	if stubs != nil {
+		p.entry.stubby = fixture.DigestOf(stubs)
+	}
+	if c.parent == nil {
+		p.object = object(f)
+	}
+	return p
+}
+
 // Add adds a fixture with the stored form of its stubs, nil if it has none.
 func (c *Commit) Add(f *fixture.Fixture, stubs []byte) error {
-	e := entry{id: f.ID, digest: f.Digest()}
-	if stubs != nil {
-		e.stubby = fixture.DigestOf(stubs)
-	}
+	return c.AddPrepared(c.Prepare(f, stubs))
+}
+
+// AddPrepared adds a fixture that this commit has prepared.
+func (c *Commit) AddPrepared(p Prepared) error {
+	f, e, stubs := p.f, p.entry, p.stubs
 	if err := c.accept(f, e, stubs != nil); err != nil {
 		return &fixture.Error{Code: fixture.CodeInvalid, Op: "commit", Subject: f.ID, Err: err}
 	}
@@ -126,7 +145,10 @@ func (c *Commit) Add(f *fixture.Fixture, stubs []byte) error {
 	}
 	e.object = before.object
 	if !known || before.digest != e.digest {
-		if e.object, err = c.put(bucketObjects, c.object(f)); err != nil {
+		if p.object == nil {
+			p.object = object(f)
+		}
+		if e.object, err = c.put(bucketObjects, p.object); err != nil {
 			return err
 		}
 	}
@@ -173,15 +195,6 @@ func (c *Commit) advance(id string) (before entry, known bool, err error) {
 		c.v.Removed++
 	}
 	return entry{}, false, nil
-}
-
-// object gives the stored form of a fixture: the length of its layout, the layout, and its document.
-func (c *Commit) object(f *fixture.Fixture) []byte {
-	c.reader.Read(&c.laid, f.ID, f.Canonical())
-	c.layout = c.laid.AppendLayout(c.layout[:0])
-	b := make([]byte, 0, binary.MaxVarintLen16+len(c.layout)+len(f.Canonical()))
-	b = append(binary.AppendUvarint(b, uint64(len(c.layout))), c.layout...)
-	return append(b, f.Canonical()...)
 }
 
 // place gives an object its sequence number, the old one where the parent has the same bytes.

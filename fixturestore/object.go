@@ -29,6 +29,29 @@ func (w *scratch) clear() {
 	clear(w.items)
 }
 
+// laying is what finding a layout needs and nobody keeps.
+type laying struct {
+	reader fixture.Reader
+	laid   fixture.Fixture
+	layout []byte
+}
+
+var layings = sync.Pool{New: func() any { return new(laying) }}
+
+// object gives the stored form of a fixture: the length of its layout, the layout, and its document.
+func object(f *fixture.Fixture) []byte {
+	l := layings.Get().(*laying)
+	defer func() {
+		l.laid = fixture.Fixture{} // it would keep the document alive
+		layings.Put(l)
+	}()
+	l.reader.Read(&l.laid, f.ID, f.Canonical())
+	l.layout = l.laid.AppendLayout(l.layout[:0])
+	b := make([]byte, 0, binary.MaxVarintLen16+len(l.layout)+len(f.Canonical()))
+	b = append(binary.AppendUvarint(b, uint64(len(l.layout))), l.layout...)
+	return append(b, f.Canonical()...)
+}
+
 // raw is what the store holds of a fixture.
 type raw struct{ layout, doc, stubs []byte }
 

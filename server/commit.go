@@ -131,24 +131,38 @@ func (f *fixtures) fourEyes(before *parent, config []byte) *fixturestore.FourEye
 	return eyes
 }
 
-// receive takes the entries up to the seal. A stream that ends before it publishes nothing.
+// receive takes the entries up to the seal. A stream that ends before it publishes nothing. While a part is written, the next one is
+// received and decoded.
 func receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit, frozen freezes) (*fixturestore.Version, error) {
-	for {
-		part, err := stream.Recv()
-		if err != nil {
-			return nil, noSeal(err)
-		}
-		switch p := part.GetPart().(type) {
-		case *fixturev1.CommitVersionRequest_Entries:
-			if err := add(commit, p.Entries.GetEntries(), frozen); err != nil {
-				return nil, err
+	parts := make(chan part)
+	go func() { // it touches nothing but the stream, and ends with it
+		defer close(parts)
+		for {
+			p := nextPart(stream, commit)
+			select {
+			case parts <- p:
+			case <-stream.Context().Done():
+				return
 			}
-		case *fixturev1.CommitVersionRequest_Seal:
-			return commit.Seal(p.Seal.GetFixtureCount(), p.Seal.GetChecksum())
-		default:
-			return nil, invalid("part", errors.New("behind the header there are entries, then one seal"))
+			if p.err != nil || p.seal != nil {
+				return
+			}
+		}
+	}()
+	for p := range parts {
+		switch {
+		case stream.Context().Err() != nil: // what was received before is not published behind it
+			return nil, context.Cause(stream.Context())
+		case p.err != nil:
+			return nil, p.err
+		case p.seal != nil:
+			return commit.Seal(p.seal.GetFixtureCount(), p.seal.GetChecksum())
+		}
+		if err := add(commit, p.entries, frozen); err != nil {
+			return nil, err
 		}
 	}
+	return nil, context.Cause(stream.Context())
 }
 
 func noSeal(err error) error {
@@ -158,27 +172,64 @@ func noSeal(err error) error {
 	return err
 }
 
-// add decodes the entries of one part on as many processors as there are, and adds them in their order.
-func add(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry, frozen freezes) error {
-	fixtures, stubs, errs := make([]*fixture.Fixture, len(entries)), make([][]byte, len(entries)), make([]error, len(entries))
+// part is one part of a commit behind its header: entries, the seal, or why there is none.
+type part struct {
+	entries []entry
+	seal    *fixturev1.CommitSeal
+	err     error
+}
+
+// entry is one entry of a part, or what is wrong with it.
+type entry struct {
+	f        *fixture.Fixture
+	prepared fixturestore.Prepared
+	err      error
+}
+
+func nextPart(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit) part {
+	req, err := stream.Recv()
+	if err != nil {
+		return part{err: noSeal(err)}
+	}
+	switch p := req.GetPart().(type) {
+	case *fixturev1.CommitVersionRequest_Entries:
+		return part{entries: prepare(commit, p.Entries.GetEntries())}
+	case *fixturev1.CommitVersionRequest_Seal:
+		return part{seal: p.Seal}
+	default:
+		return part{err: invalid("part", errors.New("behind the header there are entries, then one seal"))}
+	}
+}
+
+// prepare decodes the entries of one part on as many processors as there are.
+func prepare(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry) []entry {
+	out := make([]entry, len(entries))
 	var wg sync.WaitGroup
 	workers := min(runtime.GOMAXPROCS(0), 1+len(entries)/64)
 	for w := range workers {
 		wg.Go(func() {
 			for i := w; i < len(entries); i += workers {
-				fixtures[i], stubs[i], errs[i] = decode(entries[i])
+				f, stubs, err := decode(entries[i])
+				if out[i] = (entry{f: f, err: err}); err == nil {
+					out[i].prepared = commit.Prepare(f, stubs)
+				}
 			}
 		})
 	}
 	wg.Wait()
-	for i, f := range fixtures {
-		if errs[i] != nil {
-			return errs[i]
+	return out
+}
+
+// add adds entries in their order, up to the first that is wrong.
+func add(commit *fixturestore.Commit, entries []entry, frozen freezes) error {
+	for _, e := range entries {
+		if e.err != nil {
+			return e.err
 		}
-		if err := frozen.check(f); err != nil {
+		if err := frozen.check(e.f); err != nil {
 			return err
 		}
-		if err := commit.Add(f, stubs[i]); err != nil {
+		if err := commit.AddPrepared(e.prepared); err != nil {
 			return err
 		}
 	}
