@@ -231,7 +231,9 @@ func (s *Server) require(ctx context.Context, name string, c CheckerConfig) erro
 	if err != nil {
 		return err
 	}
-	err = reaches(ctx, s.conforms, Conformee{Command: cmd, Level: c.RequireLevel, Samples: samples}, name)
+	if err = s.checkers.prove(ctx, name, c); err == nil {
+		err = reaches(ctx, s.conforms, Conformee{Command: cmd, Level: c.RequireLevel, Samples: samples}, name)
+	}
 	if err != nil && errors.Is(context.Cause(ctx), errTooLate) {
 		err = fixture.NewError(fixture.CodePrecondition, "admit", name, fmt.Errorf("it did not get through the cases of the level %s within %s", c.RequireLevel, conformTimeout))
 	}

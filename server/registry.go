@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -32,8 +30,11 @@ type Checkers struct {
 	// describing has one for each description under way: each starts or dials a checker.
 	describing chan struct{}
 
-	mu   sync.Mutex // guards warm
-	warm map[string]chan warmed
+	digests checkerhost.Digests // of the programs that were started
+
+	mu     sync.Mutex // guards warm, proofs
+	warm   map[string]chan warmed
+	proofs map[string]proof // by name; of those of which a level is required
 }
 
 type warmed struct {
@@ -119,11 +120,19 @@ func (r *Checkers) named(ctx context.Context, name string) (*reached, error) {
 	ready := r.warm[name]
 	delete(r.warm, name)
 	r.mu.Unlock()
+	var h *checkerhost.Host
+	var err error
 	if ready != nil {
 		w := <-ready
-		return alone(w.host, w.err, how)
+		h, err = w.host, w.err
+	} else {
+		h, err = c.Open(ctx)
 	}
-	h, err := c.Open(ctx)
+	if err == nil {
+		if err = r.holdToProof(name, h); err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}
 	return alone(h, err, how)
 }
 
@@ -159,42 +168,6 @@ func (r *Checkers) admitsName(name string) error {
 		return fixture.NewError(fixture.CodeDenied, "admit", subject, errors.New("the server's configuration (attach_allow) does not admit this name"))
 	}
 	return nil
-}
-
-// admits says whether one of the globs matches. "*" alone matches everything.
-func admits(globs []string, s string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool {
-		ok, err := path.Match(glob, s)
-		return glob == "*" || ok && err == nil
-	})
-}
-
-// admitsAddress is admits for addresses: the name and the port match apart, and a star stands for no dot, so that a pattern for
-// some addresses does not admit a name that begins with one. Of a socket the whole path matches.
-func admitsAddress(globs []string, address string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool {
-		if glob == "*" || strings.HasPrefix(address, "unix:") || strings.HasPrefix(glob, "unix:") {
-			return admits([]string{glob}, address)
-		}
-		host, port, err := net.SplitHostPort(address)
-		wantHost, wantPort, wantErr := net.SplitHostPort(glob)
-		if err != nil || wantErr != nil || !admits([]string{wantPort}, port) {
-			return false
-		}
-		labels, want := strings.Split(host, "."), strings.Split(wantHost, ".")
-		if wantHost == "*" {
-			return true
-		}
-		if len(labels) != len(want) {
-			return false
-		}
-		for i, l := range labels {
-			if ok, err := path.Match(want[i], l); err != nil || !ok {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // Open launches or dials the checker. It is the caller's to close.

@@ -19,7 +19,6 @@ import (
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
-	"github.com/retrial-dev/retrial/server/checkerhost"
 	"github.com/retrial-dev/retrial/server/telemetry"
 )
 
@@ -35,7 +34,6 @@ type replays struct {
 	observer *telemetry.Telemetry
 	slots    chan struct{} // one for each replay under way
 	changed  *bell
-	digests  checkerhost.Digests
 
 	detached sync.WaitGroup
 	mu       sync.Mutex // guards live
@@ -190,7 +188,7 @@ func (s *replays) try(c *trialOf, out *sink) (d *gatev1.Decision, err error) {
 	}
 	programs := func() (string, string, error) { return "", "", nil }
 	if c.record.Release != "" { // nobody asks later what ran for no release
-		programs = hosts.programs(&s.digests)
+		programs = hosts.programs(&s.registry.digests)
 	}
 	report, err := replayer.Run(c.ctx, c.trial, c.seen.Sink(out))
 	baseline, candidate, programErr := programs()
