@@ -75,7 +75,7 @@ Exit status 0 says that --level is reached, 1 that it is not.`),
 	fl := cmd.Flags()
 	fl.StringVar(&f.set, "set", "", "directory of a set whose fixtures the checker can decide")
 	fl.StringVar(&f.level, "level", string(conformance.Hermetic), "the level that it must reach")
-	fl.StringVar(&f.junit, "junit", "", "write the cases to this file as JUnit XML as well")
+	fl.StringVar(&f.junit, "junit", "", "write the cases to this file as JUnit XML as well; it fails where --level is not reached")
 	fl.StringArrayVar(&f.params, "param", nil, "a parameter of the checker, NAME=VALUE (repeatable)")
 	fl.StringArrayVar(&f.read, "read", nil, "a file or directory that the checker may read beside its own (repeatable)")
 	fl.BoolVar(&f.all, "all", false, "show the cases that passed or do not apply as well")
@@ -134,7 +134,7 @@ func (a *app) conformance(ctx context.Context, what string, f conformanceFlags) 
 		return err
 	}
 	if f.junit != "" {
-		if err := writeJUnit(f.junit, report); err != nil {
+		if err := writeJUnit(f.junit, report, conformance.Level(f.level)); err != nil {
 			return err
 		}
 	}
@@ -189,12 +189,12 @@ func samplesOf(dir string) ([]conformance.Sample, error) {
 	return out, nil
 }
 
-func writeJUnit(file string, report *conformance.Report) error {
+func writeJUnit(file string, report *conformance.Report, demanded conformance.Level) error {
 	f, err := os.Create(filepath.Clean(file))
 	if err != nil {
 		return err
 	}
-	return errors.Join(report.WriteJUnit(f), f.Close())
+	return errors.Join(report.WriteJUnit(f, demanded), f.Close())
 }
 
 // casePatience is how long a server lets a checker take over one case of the suite.

@@ -217,24 +217,78 @@ func TestLevelReached(t *testing.T) {
 	if report.Reached != conformance.Declared || !report.AtLeast(conformance.Contract) || report.AtLeast(conformance.Determinism) {
 		t.Errorf("reached %q", report.Reached)
 	}
-	var table, doc, junit bytes.Buffer
+	var table, doc bytes.Buffer
 	if err := report.WriteTable(&table, false); err != nil || !strings.HasSuffix(table.String(), "broken 1: level reached: declared\n") {
 		t.Errorf("%v\n%s", err, &table)
 	}
 	if err := report.WriteJSON(&doc); err != nil || !json.Valid(doc.Bytes()) {
 		t.Errorf("%v\n%s", err, &doc)
 	}
-	var suites struct {
-		Suite []struct {
-			Name     string `xml:"name,attr"`
-			Failures int    `xml:"failures,attr"`
-		} `xml:"testsuite"`
+}
+
+// CI that reads JUnit's form is green exactly where the level that it demands is reached: a case in which nothing was seen fails.
+func TestJUnitFailsWhereTheLevelIsNotReached(t *testing.T) {
+	result := func(level conformance.Level, s conformance.Status) conformance.Result {
+		return conformance.Result{Case: string(level) + "-" + string(s), Level: level, Status: s, Message: "m"}
 	}
-	if err := report.WriteJUnit(&junit); err != nil {
-		t.Fatal(err)
+	var passed []conformance.Result
+	for _, l := range conformance.Levels() {
+		passed = append(passed, result(l, conformance.Passed), result(l, conformance.Inapplicable))
 	}
-	if err := xml.Unmarshal(junit.Bytes(), &suites); err != nil || len(suites.Suite) != 5 || suites.Suite[2].Name != "determinism" || suites.Suite[2].Failures != 1 {
-		t.Errorf("%v, %+v", err, suites)
+	with := func(level conformance.Level, s conformance.Status) []conformance.Result {
+		return append(slices.Clone(passed), result(level, s))
+	}
+	for name, tt := range map[string]struct {
+		results  []conformance.Result
+		failures map[conformance.Level]int // by demanded level
+	}{
+		"all":        {passed, map[conformance.Level]int{conformance.Contract: 0, conformance.Hermetic: 0}},
+		"failed":     {with(conformance.Declared, conformance.Failed), map[conformance.Level]int{conformance.Contract: 0, conformance.Declared: 1, conformance.Hermetic: 1}},
+		"unobserved": {with(conformance.Behaviour, conformance.Unobserved), map[conformance.Level]int{conformance.Determinism: 0, conformance.Behaviour: 1, conformance.Hermetic: 1}},
+		"not asked":  {passed[:8], map[conformance.Level]int{conformance.Behaviour: 0, conformance.Hermetic: 1}},
+		"nothing":    {nil, map[conformance.Level]int{conformance.Contract: 1, conformance.Hermetic: 5}},
+	} {
+		for demanded, want := range tt.failures {
+			report := conformance.Report{Checker: "c", Results: tt.results}
+			var doc bytes.Buffer
+			if err := report.WriteJUnit(&doc, demanded); err != nil {
+				t.Fatal(err)
+			}
+			var suites struct {
+				Suite []struct {
+					Name     string `xml:"name,attr"`
+					Tests    int    `xml:"tests,attr"`
+					Failures int    `xml:"failures,attr"`
+					Skipped  int    `xml:"skipped,attr"`
+					Cases    []struct {
+						Failure *struct{} `xml:"failure"`
+						Skipped *struct{} `xml:"skipped"`
+					} `xml:"testcase"`
+				} `xml:"testsuite"`
+			}
+			if err := xml.Unmarshal(doc.Bytes(), &suites); err != nil || len(suites.Suite) != len(conformance.Levels()) {
+				t.Fatalf("%s: %v\n%s", name, err, &doc)
+			}
+			got := 0
+			for _, s := range suites.Suite {
+				got += s.Failures
+				failed, skipped := 0, 0
+				for _, c := range s.Cases {
+					if c.Failure != nil {
+						failed++
+					}
+					if c.Skipped != nil {
+						skipped++
+					}
+				}
+				if s.Failures != failed || s.Skipped != skipped || s.Tests != len(s.Cases) {
+					t.Errorf("%s: the counts of %s are not those of its cases:\n%s", name, s.Name, &doc)
+				}
+			}
+			if got != want {
+				t.Errorf("%s, demanded %s: %d failures, want %d\n%s", name, demanded, got, want, &doc)
+			}
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"slices"
@@ -129,61 +128,3 @@ func (r *Report) rest(level Level) string {
 
 // WriteJSON writes the report as one document.
 func (r *Report) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
-
-type junitSuites struct {
-	XMLName xml.Name     `xml:"testsuites"`
-	Suites  []junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Class   string        `xml:"classname,attr"`
-	Name    string        `xml:"name,attr"`
-	Seconds string        `xml:"time,attr"`
-	Failure *junitMessage `xml:"failure,omitempty"`
-	Skipped *junitMessage `xml:"skipped,omitempty"`
-}
-
-type junitMessage struct {
-	Message string `xml:"message,attr"`
-}
-
-// WriteJUnit writes the report as CI systems read it: a suite for each level.
-func (r *Report) WriteJUnit(w io.Writer) error {
-	var out junitSuites
-	for _, level := range Levels() {
-		s := junitSuite{Name: string(level), Failures: r.Count(level, Failed), Skipped: r.Count(level, Unobserved) + r.Count(level, Inapplicable)}
-		for _, x := range r.Results {
-			if x.Level != level {
-				continue
-			}
-			c := junitCase{Class: r.Checker, Name: x.Case, Seconds: fmt.Sprintf("%.3f", x.Took.Seconds())}
-			switch x.Status {
-			case Failed:
-				c.Failure = &junitMessage{x.Message}
-			case Unobserved, Inapplicable:
-				c.Skipped = &junitMessage{x.Message}
-			}
-			s.Cases = append(s.Cases, c)
-		}
-		s.Tests = len(s.Cases)
-		out.Suites = append(out.Suites, s)
-	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(out); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
-}
