@@ -25,7 +25,6 @@ type Description struct {
 	Name, Version, BuildDigest string
 	// Verdicts and ReasonCodes are what it can answer; empty declares nothing.
 	Verdicts, ReasonCodes []string
-	CallsStubs            bool
 	// ConfigurationVersion is what it decides by; may be empty.
 	ConfigurationVersion string
 	// Parameters are the values it was opened with, as JSON by name.

@@ -8,7 +8,6 @@ import (
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
 	"github.com/retrial-dev/retrial/server/modelserver"
-	"github.com/retrial-dev/retrial/stub"
 )
 
 // endpoints are the model endpoints of a run's checkers, one each, so that what one asks is never taken for the other's: a
@@ -43,9 +42,9 @@ func tableOf(blocks *fixturestore.Blocks) (*modelserver.Table, error) {
 	t := modelserver.NewTable()
 	for i := range blocks.Len() {
 		err := blocks.ReadBlock(i, func(e fixturestore.Entry) error {
-			stubs, err := stub.Split(e.Stubs)
+			stubs, err := stubsOf(e.Fixture, e.Stubs)
 			if err != nil {
-				return fixture.NewError(fixture.CodeCorrupt, "read stubs of", e.Fixture.ID, err)
+				return err
 			}
 			for _, s := range stubs {
 				if err := t.Add(s); err != nil {

@@ -38,9 +38,9 @@ func (s *source) Block(i int, fn func(replayer.Case) error) error {
 		if e.Stubs == nil {
 			return fn(c)
 		}
-		stubs, err := stub.Split(e.Stubs)
+		stubs, err := stubsOf(e.Fixture, e.Stubs)
 		if err != nil {
-			return fixture.NewError(fixture.CodeCorrupt, "read stubs of", e.Fixture.ID, err)
+			return err
 		}
 		for _, s := range stubs {
 			c.Stubs = append(c.Stubs, replayer.Stub{Call: s.Call, Value: s.Value})
@@ -50,4 +50,13 @@ func (s *source) Block(i int, fn func(replayer.Case) error) error {
 		}
 		return fn(c)
 	})
+}
+
+// stubsOf reads the stored stubs of a fixture; nil has none.
+func stubsOf(f *fixture.Fixture, stored []byte) ([]*stub.Stub, error) {
+	stubs, err := stub.Split(stored)
+	if err != nil {
+		return nil, fixture.NewError(fixture.CodeCorrupt, "read stubs of", f.ID, err)
+	}
+	return stubs, nil
 }

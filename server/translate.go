@@ -19,7 +19,6 @@ import (
 	"github.com/retrial-dev/retrial/replayer"
 	"github.com/retrial-dev/retrial/replayer/fixture"
 	"github.com/retrial-dev/retrial/replayer/gate"
-	"github.com/retrial-dev/retrial/stub"
 )
 
 // This file is the one translator between generated and domain types.
@@ -237,9 +236,9 @@ func itemToProto(i *fixturestore.Item, whole bool) (*fixturev1.Fixture, error) {
 		return out, nil
 	}
 	out.Document = f.Canonical()
-	stubs, err := stub.Split(i.Stubs)
+	stubs, err := stubsOf(f, i.Stubs)
 	if err != nil {
-		return nil, fixture.NewError(fixture.CodeCorrupt, "read stubs of", f.ID, err)
+		return nil, err
 	}
 	for _, s := range stubs {
 		out.Stubs = append(out.Stubs, &stubv1.Stub{FixtureId: s.FixtureID, Call: s.Call, Document: s.Canonical(), Digest: s.Digest().String()})

@@ -160,7 +160,9 @@ func (b *bench) cleanup() error {
 func (b *bench) retrial() string { return filepath.Join(b.dir, "retrial") }
 
 func (b *bench) build(ctx context.Context) error {
-	if err := command(ctx, "go", "build", "-o", b.retrial(), "github.com/retrial-dev/retrial").Run(); err != nil {
+	cmd := command(ctx, "go", "build", "-trimpath", "-o", b.retrial(), "github.com/retrial-dev/retrial")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as `make build` and the image do
+	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("go build: %w (the benchmark runs in the repository, by `go run ./clients/bench`)", err)
 	}
 	return nil

@@ -32,7 +32,7 @@ func (c *checker) Description() replayer.Description {
 	}
 	return replayer.Description{
 		Name: d.GetName(), Version: d.GetVersion(), BuildDigest: d.GetBuildDigest(),
-		Verdicts: d.GetVerdicts(), ReasonCodes: d.GetReasonCodes(), CallsStubs: d.GetCallsStubs(),
+		Verdicts: d.GetVerdicts(), ReasonCodes: d.GetReasonCodes(),
 		ConfigurationVersion: d.GetConfigurationVersion(), Parameters: parameters,
 	}
 }
