@@ -11,6 +11,7 @@ use crate::texts::excerpt;
 /// Methods that take a path read a member of the input by its exact names, such as `["scope", "user_id"]`, or by one name
 /// alone. It must be there and of that type; otherwise the error, [`Error::input`], names it.
 pub struct Case<'a> {
+    id: u64,
     raw: &'a [u8],
     stubs: &'a [Stub],
     parameters: &'a Parameters,
@@ -22,13 +23,20 @@ pub struct Case<'a> {
 
 impl<'a> Case<'a> {
     pub(crate) fn new(
+        id: u64,
         raw: &'a [u8],
         stubs: &'a [Stub],
         parameters: &'a Parameters,
         cancelled: &'a dyn Fn() -> bool,
     ) -> Self {
         let (input, used, missing) = Default::default();
-        Self { raw, stubs, parameters, cancelled, input, used, missing }
+        Self { id, raw, stubs, parameters, cancelled, input, used, missing }
+    }
+
+    /// Gives an opaque name of the case, another one each time that it is asked. A checker that calls a model endpoint of Retrial by
+    /// itself can say with it, by the header Retrial-Case, for which case it asks. Nothing else is to be made of it.
+    pub fn handle(&self) -> String {
+        self.id.to_string()
     }
 
     /// Gives the frozen input as bytes: canonical JSON in UTF-8.

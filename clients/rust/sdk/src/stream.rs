@@ -84,7 +84,7 @@ impl<'a> Batch<'a> {
         let gone = || self.responses.is_closed();
         self.results.results.reserve(cases.len());
         for asked in cases {
-            let case = Case::new(&asked.input, &asked.stubs, bound, &gone);
+            let case = Case::new(asked.case_id, &asked.input, &asked.stubs, bound, &gone);
             let result = wire::result(asked.case_id, Answer::of(checker, case));
             let bytes = result.encoded_len() + 8; // its tag and length
             if self.bytes + bytes > MAX_RESPONSE_BYTES {

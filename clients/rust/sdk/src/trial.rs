@@ -42,7 +42,7 @@ impl Trial {
         let description = checker.describe();
         let bound = description.check().and_then(|()| Parameters::bind(&description.parameters, &self.parameters));
         match bound {
-            Ok(parameters) => Answer::of(checker, Case::new(&self.input, &self.stubs, &parameters, &|| false)),
+            Ok(parameters) => Answer::of(checker, Case::new(1, &self.input, &self.stubs, &parameters, &|| false)),
             Err(e) => panic!("{e}"),
         }
     }

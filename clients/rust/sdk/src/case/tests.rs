@@ -103,7 +103,8 @@ fn stubs_used_are_reported_once() {
 fn a_stub_that_is_no_json_is_an_error() {
     let (stubs, parameters) =
         ([Stub { call: "call".into(), value: "{".into() }], Parameters::bind(&[], &Default::default()).unwrap());
-    let answer = Answer::of(&rule(|c| c.stub("call").map(|_| ok())), Case::new(b"{}", &stubs, &parameters, &|| false));
+    let answer =
+        Answer::of(&rule(|c| c.stub("call").map(|_| ok())), Case::new(1, b"{}", &stubs, &parameters, &|| false));
     let f = answer.outcome.unwrap_err();
     assert_eq!(f.code, Code::InvalidInput);
     assert!(f.message.starts_with("input: stub \"call\": no JSON"), "{}", f.message);

@@ -118,6 +118,17 @@ async fn every_case_is_answered_once_and_the_stream_ends() {
 }
 
 #[tokio::test]
+async fn the_handle_of_a_case_is_its_id_in_decimal() {
+    let served = serve(|c| Ok(Outcome::new(c.handle(), "")));
+    let mut stream = served.open().await;
+    for id in [1, u64::MAX] {
+        stream.send(cases([id])).await;
+        let answer = stream.next().await.results.remove(0).answer;
+        assert!(matches!(answer, Some(Answer::Outcome(o)) if o.verdict == id.to_string()));
+    }
+}
+
+#[tokio::test]
 async fn a_case_that_panics_leaves_the_others_alone() {
     let asked = AtomicUsize::new(0);
     let served = serve(move |_| {

@@ -19,6 +19,7 @@ import retrial.checker.v1.Checker.Stub;
  * and of that type; otherwise an {@link InputException} names it.
  */
 public final class Case {
+  private final long id;
   private final ByteString raw;
   private final List<Stub> stubs;
   private final Parameters parameters;
@@ -30,7 +31,8 @@ public final class Case {
   private String missing;
   private boolean over;
 
-  Case(ByteString raw, List<Stub> stubs, Parameters parameters, BooleanSupplier cancelled) {
+  Case(long id, ByteString raw, List<Stub> stubs, Parameters parameters, BooleanSupplier cancelled) {
+    this.id = id;
     this.raw = raw;
     this.stubs = stubs;
     this.parameters = parameters;
@@ -158,6 +160,14 @@ public final class Case {
     } catch (JsonException e) {
       throw new InputException(where + e.getMessage(), e);
     }
+  }
+
+  /**
+   * Gives an opaque name of the case, another one each time that it is asked. A checker that calls a model endpoint of Retrial by itself
+   * can say with it, by the header Retrial-Case, for which case it asks. Nothing else is to be made of it.
+   */
+  public String handle() {
+    return Long.toUnsignedString(id);
   }
 
   /** Says whether nobody waits for the answer any more: a long decision may end early, by whatever it throws. */

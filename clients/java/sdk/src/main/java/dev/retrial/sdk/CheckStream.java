@@ -104,7 +104,7 @@ final class CheckStream implements StreamObserver<CheckRequest> {
     int bytes = 0;
     long first = System.nanoTime();
     for (var asked : request.getCasesList()) {
-      Case c = new Case(asked.getInput(), asked.getStubsList(), parameters, caller::isCancelled);
+      Case c = new Case(asked.getCaseId(), asked.getInput(), asked.getStubsList(), parameters, caller::isCancelled);
       Result result = Wire.result(asked.getCaseId(), Answer.of(checker, c));
       results.addResults(result);
       bytes += result.getSerializedSize();

@@ -37,6 +37,6 @@ public final class Trial {
 
   /** Has a checker decide the case as a host would. An IllegalArgumentException for parameters that do not fit. */
   public Answer ask(Checker checker) {
-    return Answer.of(checker, new Case(input, stubs, Parameters.bind(checker.describe(), parameters), () -> false));
+    return Answer.of(checker, new Case(1, input, stubs, Parameters.bind(checker.describe(), parameters), () -> false));
   }
 }

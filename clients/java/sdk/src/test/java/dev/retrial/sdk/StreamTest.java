@@ -54,6 +54,20 @@ class StreamTest {
   }
 
   @Test
+  void theHandleOfACaseIsItsIdInDecimal() throws Exception {
+    try (Caller caller = new Caller(Checkers.of(c -> Outcome.of(c.handle(), "")), dir)) {
+      caller.begin();
+      caller.open();
+      caller.send(1, 1);
+      caller.send(-1, 1); // the greatest: ids are unsigned
+      caller.stream.onCompleted();
+      assertEquals("1", caller.next().getResults(0).getOutcome().getVerdict());
+      assertEquals("18446744073709551615", caller.next().getResults(0).getOutcome().getVerdict());
+      assertEquals(Status.OK, caller.status());
+    }
+  }
+
+  @Test
   void aCaseThatFailsLeavesTheOthersAlone() throws Exception {
     AtomicInteger asked = new AtomicInteger();
     Checkers.Rule rule =
