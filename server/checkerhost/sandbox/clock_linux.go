@@ -10,9 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-	"unsafe"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	"golang.org/x/sys/unix"
@@ -24,11 +22,9 @@ const ShiftsClock = true
 // clock answers for the kernel whoever asks for the time. The kernel's own short cut, a page of code in each process, is hidden
 // from the program before it starts (hideVDSO), so that it has to ask.
 type clock struct {
-	fd      int
+	*listener
 	shift   time.Duration
-	starter int // the thread that starts the program: it is under the filter too, and sees the time as it is
-	done    sync.WaitGroup
-	stop    [2]int // a pipe: closing its end wakes the listener
+	starter int    // the thread that starts the program: it is under the filter too, and sees the time as it is
 	began   []byte // what the kernel told the program when it began
 }
 
@@ -36,7 +32,7 @@ type clock struct {
 var wallClocks = []uint64{unix.CLOCK_REALTIME, unix.CLOCK_REALTIME_COARSE, unix.CLOCK_REALTIME_ALARM, unix.CLOCK_TAI}
 
 func newClock(shift time.Duration) (*clock, error) {
-	group := seccomp.SyscallGroup{Action: seccomp.ActionUserNotify, Names: []string{"gettimeofday"}}
+	group := seccomp.SyscallGroup{Names: []string{"gettimeofday"}}
 	for _, c := range wallClocks {
 		group.NamesWithCondtions = append(group.NamesWithCondtions, seccomp.NameWithConditions{Name: "clock_gettime",
 			Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.Equal, Value: c}}})
@@ -45,80 +41,22 @@ func newClock(shift time.Duration) (*clock, error) {
 		group.Names = append(group.Names, "time")
 	}
 	c := &clock{shift: shift, starter: unix.Gettid()}
-	if err := unix.Pipe2(c.stop[:], unix.O_CLOEXEC); err != nil {
+	var err error
+	if c.listener, err = listen(group, c.time); err != nil {
 		return nil, err
 	}
-	var err error
-	// A signal would cut short what waits for its answer, and runtimes signal their threads all the time.
-	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-	if c.fd, err = install(seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{group}}, flags); err != nil {
-		return nil, errors.Join(err, unix.Close(c.stop[0]), unix.Close(c.stop[1]))
-	}
-	unix.CloseOnExec(c.fd)
-	c.done.Go(c.listen)
 	return c, nil
 }
 
-func (c *clock) close() error {
-	err := unix.Close(c.stop[1])
-	c.done.Wait()
-	return errors.Join(err, unix.Close(c.stop[0]), unix.Close(c.fd))
-}
-
-// notification is struct seccomp_notif, and answer struct seccomp_notif_resp.
-type (
-	notification struct {
-		id         uint64
-		pid, flags uint32
-		call       int32
-		arch       uint32
-		_          uint64
-		args       [6]uint64
+// time answers a question for the time.
+func (c *clock) time(l *listener, n notification) answer {
+	if int(n.pid) == c.starter {
+		return answer{flags: goOn}
 	}
-	answer struct {
-		id    uint64
-		value int64
-		err   int32
-		flags uint32
-	}
-)
-
-const goOn = 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE
-
-// listen answers until the program is gone or close is called.
-func (c *clock) listen() {
-	for {
-		files := []unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}, {Fd: int32(c.stop[0]), Events: unix.POLLIN}}
-		if _, err := unix.Poll(files, -1); errors.Is(err, unix.EINTR) {
-			continue
-		} else if err != nil || files[1].Revents != 0 || files[0].Revents&unix.POLLIN == 0 {
-			return
-		}
-		var n notification
-		if errno := ioctl(c.fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); errno != 0 {
-			continue // whoever asked is gone
-		}
-		a := answer{id: n.id, flags: goOn}
-		if int(n.pid) != c.starter {
-			a = c.answer(n)
-		}
-		_ = ioctl(c.fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) // it fails where whoever asked is gone
-	}
-}
-
-func ioctl(fd int, request uint, arg unsafe.Pointer) unix.Errno {
-	for {
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(arg)); errno != unix.EINTR {
-			return errno
-		}
-	}
-}
-
-func (c *clock) answer(n notification) answer {
 	now := time.Now().Add(c.shift)
 	var at uint64
 	var text []byte
-	out := answer{id: n.id}
+	var out answer
 	seconds := binary.NativeEndian.AppendUint64(nil, uint64(now.Unix()))
 	switch {
 	case isTimeCall(int(n.call)):
@@ -129,33 +67,22 @@ func (c *clock) answer(n notification) answer {
 		at, text = n.args[1], binary.NativeEndian.AppendUint64(seconds, uint64(now.Nanosecond()))
 	}
 	if at != 0 {
-		if err := c.tell(n, at, text); err != nil {
-			out.err, out.value = -int32(unix.EFAULT), 0
+		if err := tell(l, n, at, text); err != nil {
+			return answer{err: -int32(unix.EFAULT)}
 		}
 	}
 	return out
 }
 
-// tell writes the time to whoever asked. A thread that has ended since can have left its number to one of another program, so
-// that the file is opened first, and then held against who waits.
-func (c *clock) tell(n notification, at uint64, text []byte) error {
+// tell writes the time into the memory of whoever asked.
+func tell(l *listener, n notification, at uint64, text []byte) error {
 	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", n.pid), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	if errno := ioctl(c.fd, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)); errno != 0 {
-		return errors.Join(errno, f.Close())
+	if err = l.waits(n); err == nil {
+		_, err = f.WriteAt(text, int64(at))
 	}
-	_, err = f.WriteAt(text, int64(at))
-	return errors.Join(err, f.Close())
-}
-
-func poke(pid int, at uint64, text []byte) error {
-	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(text, int64(at))
 	return errors.Join(err, f.Close())
 }
 
@@ -203,7 +130,8 @@ func hideVDSO(pid int) error {
 		case kind == auxEnd:
 			return nil // it has none
 		case kind == auxVDSO:
-			return poke(pid, at, binary.NativeEndian.AppendUint64(nil, auxIgnore))
+			_, err := mem.WriteAt(binary.NativeEndian.AppendUint64(nil, auxIgnore), int64(at))
+			return err
 		}
 	}
 }

@@ -8,75 +8,30 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
-	"unsafe"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	"golang.org/x/sys/unix"
 )
 
-// dialer connects in place of a program at level Strict, to its loopback and to nothing else. No filter sees to which address a
-// program connects, and Landlock keeps nobody from a socket whose path it knows: so the kernel asks here, and the connection is
-// made by this process over the program's own socket, to an address that the program cannot change any more.
-type dialer struct {
-	fd   int
-	done sync.WaitGroup
-	stop [2]int // a pipe: closing its end wakes the listener
-}
-
-// newDialer has what the calling thread starts connect through it.
-func newDialer() (*dialer, error) {
-	d := &dialer{}
-	if err := unix.Pipe2(d.stop[:], unix.O_CLOEXEC); err != nil {
-		return nil, err
-	}
-	policy := seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{{Action: seccomp.ActionUserNotify, Names: []string{"connect"}}}}
-	// A signal would cut short what waits for its answer, and runtimes signal their threads all the time.
-	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-	var err error
-	if d.fd, err = install(policy, flags); err != nil {
-		return nil, errors.Join(err, unix.Close(d.stop[0]), unix.Close(d.stop[1]))
-	}
-	unix.CloseOnExec(d.fd)
-	d.done.Go(d.listen)
-	return d, nil
-}
-
-func (d *dialer) close() error {
-	err := unix.Close(d.stop[1])
-	d.done.Wait()
-	return errors.Join(err, unix.Close(d.stop[0]), unix.Close(d.fd))
-}
-
-// listen answers until the program is gone or close is called.
-func (d *dialer) listen() {
-	for {
-		files := []unix.PollFd{{Fd: int32(d.fd), Events: unix.POLLIN}, {Fd: int32(d.stop[0]), Events: unix.POLLIN}}
-		if _, err := unix.Poll(files, -1); errors.Is(err, unix.EINTR) {
-			continue
-		} else if err != nil || files[1].Revents != 0 || files[0].Revents&unix.POLLIN == 0 {
-			return
-		}
-		var n notification
-		if errno := ioctl(d.fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); errno != 0 {
-			continue // whoever asked is gone
-		}
-		a := answer{id: n.id}
-		if err := d.connect(n); err != nil {
+// newDialer has what the calling thread starts at level Strict connect to its loopback and to nothing else. No filter sees to which
+// address a program connects, and Landlock keeps nobody from a socket whose path it knows: so the kernel asks here, and the connection
+// is made by this process over the program's own socket, to an address that the program cannot change any more.
+func newDialer() (*listener, error) {
+	return listen(seccomp.SyscallGroup{Names: []string{"connect"}}, func(l *listener, n notification) (a answer) {
+		if err := dial(l, n); err != nil {
 			a.err = -int32(unix.EACCES)
 			if errno := unix.Errno(0); errors.As(err, &errno) {
 				a.err = -int32(errno)
 			}
 		}
-		_ = ioctl(d.fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) // it fails where whoever asked is gone
-	}
+		return a
+	})
 }
 
 var errOtherAddress = errors.New("it is not the loopback's")
 
-// connect connects the socket of whoever asks, if it asks for the loopback.
-func (d *dialer) connect(n notification) error {
-	// A thread that has ended since can have left its number to one of another program: what is opened by it is held against who waits.
+// dial connects the socket of whoever asks, if it asks for the loopback.
+func dial(l *listener, n notification) error {
 	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", n.pid))
 	if err != nil {
 		return errOtherAddress
@@ -91,7 +46,7 @@ func (d *dialer) connect(n notification) error {
 		return errOtherAddress
 	}
 	defer unix.Close(process)
-	if errno := ioctl(d.fd, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)); errno != 0 {
+	if err := l.waits(n); err != nil {
 		return errOtherAddress
 	}
 	to := make([]byte, unix.SizeofSockaddrInet4)

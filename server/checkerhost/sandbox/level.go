@@ -87,7 +87,7 @@ type Plan struct {
 	Loopback bool
 
 	clock    *clock
-	dialer   *dialer
+	dialer   *listener
 	loopback net.Listener
 }
 

@@ -13,8 +13,8 @@ import (
 const ShiftsClock = false
 
 type (
-	clock  struct{}
-	dialer struct{}
+	clock    struct{}
+	listener struct{}
 )
 
 // Listener gives what listens behind the program's loopback.
