@@ -108,16 +108,6 @@ func TestOneOfTwoInstancesIsLost(t *testing.T) {
 	}
 }
 
-func withCode(findings []*gatev1.Finding, code string) []*gatev1.Finding {
-	var out []*gatev1.Finding
-	for _, f := range findings {
-		if f.GetCode() == code {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
 // What is no loss of the connection is the checker's fault, however many instances there are.
 func TestWhatIsNoLossIsNotHandedOver(t *testing.T) {
 	for name, f := range map[string]struct {

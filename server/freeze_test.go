@@ -104,3 +104,13 @@ func (h *house) tryPushEdited(t *testing.T, parent uint64, change func(*fixturev
 	return h.commit(t, "author", parent, change, []*fixturev1.CommitEntry{{Fixture: []byte(
 		`{"fixture_id":"n-09","source_row_id":"row-9","verdict":"keep","reason_code":"new","decided_at":"2026-02-14T09:12:00Z","N":8}`)}})
 }
+
+func withCode(findings []*gatev1.Finding, code string) []*gatev1.Finding {
+	var out []*gatev1.Finding
+	for _, f := range findings {
+		if f.GetCode() == code {
+			out = append(out, f)
+		}
+	}
+	return out
+}
