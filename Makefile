@@ -68,8 +68,9 @@ fuzz: ## 20 seconds for each function that parses
 	go test -run '^$$' -fuzz FuzzVerify -fuzztime 20s ./server/attest
 	go test -run '^$$' -fuzz FuzzStatement -fuzztime 20s ./server/attest
 
-lint: ## vet, golangci-lint, buf lint and format
+lint: ## vet, here and for the platforms that nobody tests, golangci-lint, buf lint and format
 	go vet ./...
+	for os in darwin windows; do GOOS=$$os go vet ./... || exit 1; done
 	$(TOOL) golangci-lint run
 	$(TOOL) buf lint
 	$(TOOL) buf format --diff --exit-code
