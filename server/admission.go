@@ -234,6 +234,12 @@ func (s *Server) require(ctx context.Context, name string, c CheckerConfig) erro
 	if err = s.checkers.prove(ctx, name, c); err == nil {
 		err = reaches(ctx, s.conforms, Conformee{Command: cmd, Level: c.RequireLevel, Samples: samples}, name)
 	}
+	if err == nil { // what was put through the cases is started anew for each: it must be what was noted, behind them as well
+		var again *reached
+		if again, err = s.checkers.named(ctx, name); err == nil {
+			err = again.Close()
+		}
+	}
 	if err != nil && errors.Is(context.Cause(ctx), errTooLate) {
 		err = fixture.NewError(fixture.CodePrecondition, "admit", name, fmt.Errorf("it did not get through the cases of the level %s within %s", c.RequireLevel, conformTimeout))
 	}

@@ -31,7 +31,7 @@ func (f *fixtures) CommitVersion(stream grpc.ClientStreamingServer[fixturev1.Com
 		return err
 	}
 	defer func() { err = errors.Join(err, commit.Abort()) }() // does nothing behind a seal
-	version, err := receive(stream, commit, frozen)
+	version, err := f.receive(stream, commit, frozen)
 	if err != nil {
 		return err
 	}
@@ -99,14 +99,15 @@ type parent struct {
 	set Set
 }
 
-// parentOf reads it; nil for none, and for one that is not there: the store says that it is not the newest.
+// parentOf reads it; nil for none. One that is not there is a conflict here already: it may be there when the store looks, and the rules that
+// hold a commit against its parent would have held it against nothing.
 func (f *fixtures) parentOf(h *fixturev1.CommitHeader) (*parent, error) {
 	if h.GetParent() == 0 {
 		return nil, nil
 	}
 	v, err := f.store.Version(h.GetSet(), h.GetParent())
 	if fixture.CodeOf(err) == fixture.CodeNotFound {
-		return nil, nil
+		return nil, fixture.NewError(fixture.CodeConflict, "commit to", fmt.Sprintf("%q", h.GetSet()), fmt.Errorf("it has no version %d to stand on: read the newest one and try again", h.GetParent()))
 	}
 	if err != nil {
 		return nil, err
@@ -133,12 +134,13 @@ func (f *fixtures) fourEyes(before *parent, config []byte) *fixturestore.FourEye
 
 // receive takes the entries up to the seal. A stream that ends before it publishes nothing. While a part is written, the next one is
 // received and decoded.
-func receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit, frozen freezes) (*fixturestore.Version, error) {
+func (f *fixtures) receive(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit, frozen freezes) (*fixturestore.Version, error) {
 	parts := make(chan part)
-	go func() { // it touches nothing but the stream, and ends with it
+	// It ends with the stream, perhaps a part later than this call: it writes to nothing that the commit or the store reads.
+	go func() {
 		defer close(parts)
 		for {
-			p := nextPart(stream, commit)
+			p := f.nextPart(stream, commit)
 			select {
 			case parts <- p:
 			case <-stream.Context().Done():
@@ -186,38 +188,50 @@ type entry struct {
 	err      error
 }
 
-func nextPart(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit) part {
-	req, err := stream.Recv()
+// nextPart receives a part. A panic ends the call alone, as it would in the handler's own goroutine.
+func (f *fixtures) nextPart(stream grpc.ClientStreamingServer[fixturev1.CommitVersionRequest, fixturev1.CommitVersionResponse], commit *fixturestore.Commit) (next part) {
+	err := recovered(f.log, fixturev1.FixtureService_CommitVersion_FullMethodName, func() error {
+		req, err := stream.Recv()
+		if err != nil {
+			return noSeal(err)
+		}
+		switch p := req.GetPart().(type) {
+		case *fixturev1.CommitVersionRequest_Entries:
+			next.entries, err = f.prepare(commit, p.Entries.GetEntries())
+		case *fixturev1.CommitVersionRequest_Seal:
+			next.seal = p.Seal
+		default:
+			err = invalid("part", errors.New("behind the header there are entries, then one seal"))
+		}
+		return err
+	})
 	if err != nil {
-		return part{err: noSeal(err)}
+		return part{err: err}
 	}
-	switch p := req.GetPart().(type) {
-	case *fixturev1.CommitVersionRequest_Entries:
-		return part{entries: prepare(commit, p.Entries.GetEntries())}
-	case *fixturev1.CommitVersionRequest_Seal:
-		return part{seal: p.Seal}
-	default:
-		return part{err: invalid("part", errors.New("behind the header there are entries, then one seal"))}
-	}
+	return next
 }
 
 // prepare decodes the entries of one part on as many processors as there are.
-func prepare(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry) []entry {
+func (f *fixtures) prepare(commit *fixturestore.Commit, entries []*fixturev1.CommitEntry) ([]entry, error) {
 	out := make([]entry, len(entries))
-	var wg sync.WaitGroup
 	workers := min(runtime.GOMAXPROCS(0), 1+len(entries)/64)
+	panics := make([]error, workers)
+	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			for i := w; i < len(entries); i += workers {
-				f, stubs, err := decode(entries[i])
-				if out[i] = (entry{f: f, err: err}); err == nil {
-					out[i].prepared = commit.Prepare(f, stubs)
+			panics[w] = recovered(f.log, fixturev1.FixtureService_CommitVersion_FullMethodName, func() error {
+				for i := w; i < len(entries); i += workers {
+					x, stubs, err := decode(entries[i])
+					if out[i] = (entry{f: x, err: err}); err == nil {
+						out[i].prepared = commit.Prepare(x, stubs)
+					}
 				}
-			}
+				return nil
+			})
 		})
 	}
 	wg.Wait()
-	return out
+	return out, errors.Join(panics...)
 }
 
 // add adds entries in their order, up to the first that is wrong.

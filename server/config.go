@@ -87,7 +87,8 @@ type CheckerConfig struct {
 	Read []string `yaml:"read"`
 	// RequireLevel is how far Command must keep the plugin contract: "contract", "declared", "determinism", "behaviour" or "hermetic". It
 	// is put through the cases once, when the server starts, which does not where it fails. What Command starts later must be that
-	// program (on Linux) and describe itself alike, or it is refused.
+	// program (on Linux) and describe itself alike, or it is refused. Of a script the program is its interpreter: there it is the build digest
+	// of the description that tells one script from another.
 	RequireLevel string `yaml:"require_level"`
 	// RequireSet is the set whose newest version's first 300 fixtures it is asked then. "contract" can do without.
 	RequireSet string `yaml:"require_set"`

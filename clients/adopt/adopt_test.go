@@ -282,6 +282,7 @@ func TestAnswersAreReadAsTheRecorderDoes(t *testing.T) {
 		"results that refuse":        {`{"results":{"results":[{"prompt":{"raw":"p"},"response":{"output":"no","isRefusal":true}}]}}`, "refused to answer"},
 		"results that are whole":     {`{"results":{"results":[{"prompt":{"raw":"p"},"response":{"output":"yes","finishReason":"stop"}}]}}`, `"yes"`},
 		"an object that was cut":     {`{"prompt":"p","answer":"ye","finish_reason":"length"}`, "cut at the model's limit"},
+		"an object that says so":     {`{"prompt":"p","answer":"no","refusal":true}`, "refused to answer"},
 		"an object that refuses":     {`{"prompt":"p","answer":"no","refusal":"no"}`, "refused to answer"},
 	} {
 		t.Run(name, func(t *testing.T) {

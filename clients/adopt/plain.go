@@ -45,7 +45,7 @@ func (r *reader) object(file string, position int, doc any, made time.Time) {
 		r.skip(file, position, "no prompt beside it, and no prompt with its answer in it")
 		return
 	}
-	if err := recorder.Unfit(text(first(doc, "finish_reason", "finishReason")), text(at(doc, "refusal")) != ""); err != nil {
+	if err := recorder.Unfit(text(first(doc, "finish_reason", "finishReason")), text(at(doc, "refusal")) != "" || at(doc, "refusal") == true); err != nil {
 		r.skip(file, position, "%v", err)
 		return
 	}

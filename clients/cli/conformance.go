@@ -126,6 +126,11 @@ func (a *app) conformance(ctx context.Context, what string, f conformanceFlags) 
 		}
 		t.Samples = samples
 	}
+	if f.junit != "" { // that of an earlier run would be read as this one's, where this one comes to nothing
+		if err := os.Remove(f.junit); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
 	p := a.progress()
 	t.Progress = func(done, of int, name string) { p.show("case "+name+",", uint64(done), uint64(of)) }
 	report, err := conformance.Run(ctx, t)

@@ -214,6 +214,11 @@ func (r *textReport) decision(d *gatev1.Decision) error {
 	return err
 }
 
+// others gives the classes of a server that knows more of them than this client, in ascending order.
+func others(counts map[string]uint64, known []string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(counts)), func(class string) bool { return slices.Contains(known, class) })
+}
+
 // tell prints what stands between the table and the ruling.
 func (r *textReport) tell(d *gatev1.Decision) {
 	w := r.w
@@ -221,9 +226,13 @@ func (r *textReport) tell(d *gatev1.Decision) {
 		fmt.Fprintf(w, "\ntried      %d of %d by the candidate, %d flipped\n", d.GetEvaluated(), d.GetExpected(), d.GetFlipped())
 	}
 	if pairs := d.GetFlipsByOutcome(); len(pairs) > 0 {
-		var classes []string
+		known := make([]string, 0, len(fixture.Classes()))
 		for _, class := range fixture.Classes() { // the worst first
-			if n := d.GetFlipsByClass()[string(class)]; n > 0 {
+			known = append(known, string(class))
+		}
+		var classes []string
+		for _, class := range append(known, others(d.GetFlipsByClass(), known)...) {
+			if n := d.GetFlipsByClass()[class]; n > 0 {
 				classes = append(classes, fmt.Sprintf("%s %d", class, n))
 			}
 		}

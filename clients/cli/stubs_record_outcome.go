@@ -41,6 +41,7 @@ type recording struct {
 	list     []*wanted
 	journal  *recorder.Journal
 	outcomes []recorded // by the places of list; without an outcome where it was not done
+	found    []string   // by the places of list: what a run that was interrupted found, and wrote, and nobody was told at its end
 }
 
 // resumeWithin is how long a run that was interrupted is gone on with: later, its first answers say little about now.
@@ -49,9 +50,10 @@ const resumeWithin = 24 * time.Hour
 // resume takes over what an interrupted run has done, where the files still say so. Its drift is this run's: or else the run that
 // ends it would be green.
 //
-// Another endpoint or recorder was never asked, and neither was what is declared in any other way since, its model included.
+// Another endpoint or recorder was never asked, and neither was what is declared in any other way since, its model included: that is asked
+// again. The change that was found stands in the files all the same, and stays one where the answer is what was written then.
 func (r *recording) resume(u *recorder.Unfinished, asked string, restart bool) error {
-	if u == nil || restart || u.Asked != asked {
+	if u == nil || restart {
 		return nil
 	}
 	n := 0
@@ -60,16 +62,29 @@ func (r *recording) resume(u *recorder.Unfinished, asked string, restart bool) e
 		if err != nil {
 			return err
 		}
+		var found *recorder.Kept
 		for _, k := range u.Kept {
-			if k.ID != w.ID || w.Value == nil || k.Declaration != declared || w.PromptChanged || time.Since(k.At) > resumeWithin {
+			if k.ID != w.ID || w.Value == nil {
 				continue
 			}
-			if err := r.journal.Keep(k); err != nil {
+			if u.Asked == asked && k.Declaration == declared && !w.PromptChanged && time.Since(k.At) <= resumeWithin {
+				if err := r.journal.Keep(k); err != nil {
+					return err
+				}
+				r.outcomes[i] = recorded{ID: w.ID, Outcome: k.Outcome, Owner: w.Owner, Earlier: true}
+				n++
+				break
+			}
+			if k.Outcome != outcomeSame && k.Body == fixture.DigestOf(w.Value).String() {
+				k.Declaration = ""
+				found = &k
+			}
+		}
+		if found != nil && r.outcomes[i].Outcome == "" {
+			if err := r.journal.Keep(*found); err != nil { // or else it would be lost where this run is interrupted as well
 				return err
 			}
-			r.outcomes[i] = recorded{ID: w.ID, Outcome: k.Outcome, Owner: w.Owner, Earlier: true}
-			n++
-			break
+			r.found[i] = found.Outcome
 		}
 	}
 	if n > 0 && !r.a.json && !r.a.quiet {
@@ -132,10 +147,13 @@ func (r *recording) keep(i int, res recorder.Result) error {
 		d = w.Answered(value, now)
 		out.Was, out.Is = excerpts(w.Value, value)
 	}
+	if found := r.found[i]; found != "" && out.Outcome == outcomeSame {
+		out.Outcome, out.Earlier = found, true
+	}
 	// In the log before it is in the files: a drift that is written and not logged would be the same when it is asked for again.
 	declared, err := d.Digest()
 	if err == nil {
-		err = r.journal.Keep(recorder.Kept{At: now.UTC(), ID: w.ID, Outcome: out.Outcome, Declaration: declared})
+		err = r.journal.Keep(recorder.Kept{At: now.UTC(), ID: w.ID, Outcome: out.Outcome, Declaration: declared, Body: d.BodySHA256})
 	}
 	if err != nil {
 		return err

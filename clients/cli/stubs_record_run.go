@@ -63,7 +63,7 @@ func (a *app) recordStubs(ctx context.Context, in io.Reader, dir string, ids []s
 	if f.repeat > 1 {
 		return a.reportSpread(ctx, asker, list, questions, f, journal)
 	}
-	run := &recording{a: a, dir: dir, list: list, journal: journal, outcomes: make([]recorded, len(list))}
+	run := &recording{a: a, dir: dir, list: list, journal: journal, outcomes: make([]recorded, len(list)), found: make([]string, len(list))}
 	if err := run.resume(unfinished, asked, f.restart); err != nil {
 		return err
 	}

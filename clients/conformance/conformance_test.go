@@ -238,6 +238,12 @@ func TestJUnitFailsWhereTheLevelIsNotReached(t *testing.T) {
 	with := func(level conformance.Level, s conformance.Status) []conformance.Result {
 		return append(slices.Clone(passed), result(level, s))
 	}
+	for _, none := range []conformance.Level{"", "Hermetic"} {
+		report := conformance.Report{Reached: conformance.Hermetic, Results: passed}
+		if err := report.WriteJUnit(&bytes.Buffer{}, none); err == nil || report.AtLeast(none) {
+			t.Errorf("the level %q: %v, reached %v", none, err, report.AtLeast(none))
+		}
+	}
 	for name, tt := range map[string]struct {
 		results  []conformance.Result
 		failures map[conformance.Level]int // by demanded level

@@ -34,10 +34,15 @@ type junitMessage struct {
 
 // WriteJUnit writes the report as CI systems read it: a suite for each level. It fails exactly where the demanded level is not reached:
 // up to there a case in which nothing was observed is a failure like any other, and behind it a failure is told as skipped.
+// An error for a level that there is not.
 func (r *Report) WriteJUnit(w io.Writer, demanded Level) error {
+	last := slices.Index(Levels(), demanded)
+	if last < 0 {
+		return fmt.Errorf("there is no level %q", demanded)
+	}
 	var out junitSuites
 	for i, level := range Levels() {
-		out.Suites = append(out.Suites, r.junitSuite(level, i <= slices.Index(Levels(), demanded)))
+		out.Suites = append(out.Suites, r.junitSuite(level, i <= last))
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err

@@ -86,9 +86,10 @@ func (r *Report) Count(level Level, s Status) (n int) {
 	return n
 }
 
-// AtLeast says whether a level is reached.
+// AtLeast says whether a level is reached; one that there is not never is.
 func (r *Report) AtLeast(level Level) bool {
-	return r.Reached != "" && slices.Index(Levels(), r.Reached) >= slices.Index(Levels(), level)
+	at := slices.Index(Levels(), level)
+	return at >= 0 && r.Reached != "" && slices.Index(Levels(), r.Reached) >= at
 }
 
 // WriteTable writes the cases for a person: all, or those alone that failed or were not observed.

@@ -29,8 +29,10 @@ type Kept struct {
 	At      time.Time `json:"at"`
 	ID      string    `json:"id"`
 	Outcome string    `json:"outcome"`
-	// Declaration is the digest of all that the declaration says.
+	// Declaration is the digest of all that the declaration says; empty where the answer is no other run's to take over.
 	Declaration string `json:"declaration"`
+	// Body is the digest of the value that then stands in the files.
+	Body string `json:"body_sha256"`
 }
 
 // Unfinished is a run that was interrupted.
