@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/retrial-dev/retrial/fixturestore"
+	"github.com/retrial-dev/retrial/server"
 )
 
 // speeds are the cases a second of part a.
@@ -127,9 +127,9 @@ The host used %s microseconds of processor time a case, its checkers left out.`,
 	b.report.ratio("Go SDK / raw echo, one stream", s.sdk.over(s.raw), "")
 }
 
-// importSet makes a store with a set of n fixtures.
+// importSet makes a store with a set of n fixtures, signed as a server's is: or else none would open it.
 func importSet(path string, n int) error {
-	s, err := fixturestore.Open(path, fixturestore.Options{})
+	s, _, err := server.OpenStore(path, "")
 	if err != nil {
 		return err
 	}
