@@ -87,8 +87,32 @@ func (r *recording) resume(u *recorder.Unfinished, asked string, restart bool) e
 			r.found[i] = found.Outcome
 		}
 	}
+	if err := r.beside(u); err != nil {
+		return err
+	}
 	if n > 0 && !r.a.json && !r.a.quiet {
 		fmt.Fprintf(r.a.stdout, "going on with the run of %s, which was interrupted: %d of %d are done\n", u.At.Format(time.RFC3339), n, len(r.list))
+	}
+	return nil
+}
+
+// beside takes over the changes that an interrupted run found in recordings that this one does not ask for: it is the next to come to an end,
+// and behind that nobody would tell them.
+func (r *recording) beside(u *recorder.Unfinished) error {
+	told := map[string]bool{}
+	for _, w := range r.list {
+		told[w.ID] = true
+	}
+	for _, k := range u.Kept {
+		if told[k.ID] || k.Outcome == outcomeSame {
+			continue
+		}
+		told[k.ID] = true
+		k.Declaration = ""
+		if err := r.journal.Keep(k); err != nil {
+			return err
+		}
+		r.outcomes = append(r.outcomes, recorded{ID: k.ID, Outcome: k.Outcome, Earlier: true})
 	}
 	return nil
 }

@@ -49,7 +49,10 @@ func (a *app) tellRecorded(all []recorded) error {
 		if o.Outcome == outcomeDrift || o.Outcome == outcomeFailed {
 			name = p.red(o.Outcome)
 		}
-		line := fmt.Sprintf("%s  %s; owner %s", name, o.ID, fixture.Printable(o.Owner, maxCell))
+		line := fmt.Sprintf("%s  %s", name, o.ID)
+		if o.Owner != "" {
+			line += "; owner " + fixture.Printable(o.Owner, maxCell)
+		}
 		if o.Earlier {
 			line += "; before the interruption"
 		}

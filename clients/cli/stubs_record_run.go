@@ -52,6 +52,9 @@ func (a *app) recordStubs(ctx context.Context, in io.Reader, dir string, ids []s
 		return err
 	}
 	defer func() { err = errors.Join(err, journal.Close()) }()
+	if f.repeat > 1 && unfinished != nil && len(unfinished.Kept) > 0 { // this one keeps nothing, and would stand before it in the log
+		return usage(errors.New("nothing was asked: a run was interrupted, and what it found is told by the one that goes on with it; do that first, without --repeat"))
+	}
 	asked := model.secrets.Hide(model.name)
 	if err := journal.Begin(time.Now(), asked, plan); err != nil {
 		return err
